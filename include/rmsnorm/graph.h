@@ -1,0 +1,98 @@
+/* graph.h: ONNX models and tensor files: .onnx, TensorProto .pb, .npy, .safetensors.
+ *
+ * Files are untrusted: a truncated, oversized, lying or hostile one gives RMSNORM_MALFORMED (or RMSNORM_UNSUPPORTED, RMSNORM_IO)
+ * and one sentence in rmsnorm_last_error(). Memory stays within a small multiple of the file's size. */
+#ifndef RMSNORM_GRAPH_H
+#define RMSNORM_GRAPH_H
+
+#include "rmsnorm/rmsnorm.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- Tensor files ---------------------------------------------------------------------------- */
+
+/* Reads one tensor. The format follows the name:
+ *   FILE.npy            float16, float32, float64, C order (Fortran order is refused), versions 1 to 3, either byte order
+ *   FILE.npy:bfloat16   2-byte items ("<u2", "|V2", "<i2", "<f2") read as bfloat16
+ *   FILE.pb             ONNX TensorProto, raw_data or the typed field, the four types
+ *   FILE.safetensors:TENSOR   F16, BF16, F32, F64; TENSOR may be left out when the file holds one tensor
+ *   -                   standard input, the format told by its first bytes (.npy, else TensorProto)
+ * On success tensor owns its memory (64-byte aligned); release it with rmsnorm_tensor_file_release. name, if not NULL,
+ * receives the tensor's name in the file ("" where the format has none) and is released with the tensor's memory. */
+RMSNORM_API rmsnorm_status rmsnorm_tensor_read(const char *path, rmsnorm_tensor *tensor, const char **name);
+RMSNORM_API void rmsnorm_tensor_file_release(rmsnorm_tensor *tensor);
+
+/* Writes one tensor, contiguous or row-strided, in the format of the name as above; "-" writes .npy to standard output.
+ * bfloat16 goes to FILE.npy:bfloat16 as "<u2"; plain FILE.npy refuses it with a sentence that says so. name is the
+ * tensor's name in .pb (NULL: none); in .safetensors the path names it. The file appears complete or not at all:
+ * written beside its final name, then renamed. */
+RMSNORM_API rmsnorm_status rmsnorm_tensor_write(const char *path, const rmsnorm_tensor *tensor, const char *name);
+
+/* ---- Models ---------------------------------------------------------------------------------- */
+
+typedef struct rmsnorm_model rmsnorm_model;
+
+typedef enum rmsnorm_node_attribute_kind {
+    RMSNORM_NODE_ATTRIBUTE_OTHER, /* graphs, lists, types: not looked into */
+    RMSNORM_NODE_ATTRIBUTE_INT,
+    RMSNORM_NODE_ATTRIBUTE_FLOAT,
+    RMSNORM_NODE_ATTRIBUTE_TENSOR
+} rmsnorm_node_attribute_kind;
+
+typedef struct rmsnorm_node_attribute {
+    const char *name;
+    rmsnorm_node_attribute_kind kind;
+    int64_t i;
+    float f;
+    rmsnorm_tensor tensor; /* owned by the model */
+} rmsnorm_node_attribute;
+
+/* A node as the file has it: inputs and outputs are value names by slot, "" for an omitted one. */
+typedef struct rmsnorm_node {
+    const char *name, *op_type, *domain; /* "" where the file has none; domain "ai.onnx" is given as "" */
+    const char *const *inputs;
+    size_t input_count;
+    const char *const *outputs;
+    size_t output_count;
+    const rmsnorm_node_attribute *attributes;
+    size_t attribute_count;
+} rmsnorm_node;
+
+/* A named value: a graph input or output (a descriptor; dtype and rank may be unknown) or an initializer (with data). */
+typedef struct rmsnorm_value {
+    const char *name;
+    rmsnorm_tensor tensor; /* a numeric or symbolic shape; everything it points to is owned by the model */
+} rmsnorm_value;
+
+/* The main graph, read-only. inputs are the true inputs: those that are not initializers too. Initializers of element types
+ * other than the four keep dtype and shape and have NULL data. */
+typedef struct rmsnorm_graph {
+    const char *name;
+    const rmsnorm_node *nodes;
+    size_t node_count;
+    const rmsnorm_value *inputs;
+    size_t input_count;
+    const rmsnorm_value *outputs;
+    size_t output_count;
+    const rmsnorm_value *initializers;
+    size_t initializer_count;
+} rmsnorm_graph;
+
+RMSNORM_API rmsnorm_status rmsnorm_model_read(const char *path, rmsnorm_model **model);
+RMSNORM_API void rmsnorm_model_free(rmsnorm_model *model);
+RMSNORM_API const rmsnorm_graph *rmsnorm_model_graph(const rmsnorm_model *model);
+
+/* The model's opset version of a domain ("" is ai.onnx); 0 when it imports none. */
+RMSNORM_API int64_t rmsnorm_model_opset(const rmsnorm_model *model, const char *domain);
+
+/* The operator and attribute values of a node; NULL or an error when it is none of the three, with a sentence naming the node. */
+RMSNORM_API rmsnorm_status rmsnorm_node_resolve(const rmsnorm_model *model, const rmsnorm_node *node,
+                                                const rmsnorm_operator **op, rmsnorm_attributes *attributes);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
