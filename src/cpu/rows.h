@@ -1,0 +1,10 @@
+/* rows.h: the walk over rows: sums, inverse roots, gamma's broadcast; the same for every instruction set. */
+#ifndef RMSNORM_CPU_ROWS_H
+#define RMSNORM_CPU_ROWS_H
+
+#include "cpu/choose.h"
+
+/* Normalizes the rows [begin, end) of a problem in the calling thread. */
+void rmsnorm_rows_range(const rmsnorm_problem *problem, const rmsnorm_choice *choice, int64_t begin, int64_t end);
+
+#endif
