@@ -50,7 +50,7 @@ typedef rmsnorm_sum rmsnorm_sum_kernel(const rmsnorm_row *row, int64_t begin, in
 
 /* Scales the elements [begin, end) of a row. gamma is that of element begin; gamma_step is the way from one group of
  * RMSNORM_LANES elements to the next: RMSNORM_LANES, or 0 when gamma holds RMSNORM_LANES equal elements for all.
- * inv is normal, finite and positive. Reads every group of lanes before it writes it, so output and sum may be input or skip. */
+ * r is finite, inv is a normal positive number of the stage's type. Reads every group of lanes before it writes it, so output and sum may be input or skip. */
 typedef void rmsnorm_scale_kernel(const rmsnorm_row *row, const void *gamma, int64_t gamma_step, double inv, int64_t begin,
                                   int64_t end);
 

@@ -27,10 +27,14 @@
 /* Groups of lanes in one chain of float multiply-adds: the bound 2.25 * 2^-24 on its share of the error of inv. */
 #define CHAIN_LENGTH 8
 
+INLINE int64_t size_of(rmsnorm_type type)
+{
+    return type == F64 ? 8 : type == F32 ? 4 : 2;
+}
+
 INLINE const void *at(rmsnorm_type type, const void *base, int64_t i)
 {
-    const int64_t size = type == F64 ? 8 : type == F32 ? 4 : 2;
-    return (const char *)base + i * size;
+    return (const char *)base + i * size_of(type);
 }
 
 /* n < VF: only the first n elements. */
@@ -57,7 +61,7 @@ INLINE vw load_wide(rmsnorm_type type, const void *base, int64_t i, int n)
 
 INLINE void store(rmsnorm_type type, void *base, int64_t i, vf a, int n)
 {
-    void *p = (char *)base + ((const char *)at(type, base, i) - (const char *)base);
+    void *p = (char *)base + i * size_of(type);
     const bool whole = n >= VF;
     switch (type) {
     case F32: whole ? vf_store_f32(p, a) : vf_store_n_f32(p, a, n); break;
@@ -74,7 +78,7 @@ INLINE vf narrow_for(rmsnorm_type type, vw a)
 INLINE void store_wide(rmsnorm_type type, void *base, int64_t i, vw a, int n)
 {
     if (type == F64) {
-        double *p = (double *)base + i;
+        void *p = (char *)base + i * size_of(type);
         n >= VF ? vw_store(p, a) : vw_store_n(p, a, n);
     } else {
         store(type, base, i, narrow_for(type, a), n);
@@ -86,103 +90,153 @@ INLINE vf round_to(rmsnorm_type type, vf a)
     return type == F16 ? vf_round_f16(a) : type == BF16 ? vf_round_bf16(a) : a;
 }
 
-INLINE vf load_r(rmsnorm_type type, rmsnorm_residual residual, const rmsnorm_row *row, int64_t i, int n)
+/* ---- groups of lanes ------------------------------------------------------------------------- */
+
+/* How many of a group's n elements vector v may touch, of those that hold `each`. */
+INLINE int part(int n, int v, int each)
 {
-    vf r = load(type, row->input, i, n);
-    if (residual != PLAIN) {
-        r = vf_add(r, load(type, row->skip, i, n));
-    }
-    if (residual == SKIP_BIAS) {
-        r = vf_add(r, load(type, row->bias, i, n));
-    }
-    return r;
+    const int left = n - v * VF;
+    return left >= each ? each : left > 0 ? left : 0;
 }
 
-/* How many of the elements from i on that vector v of a group may touch. */
-INLINE int part(int64_t i, int v, int64_t end)
+/* The elements [i, i + n) as a group. paired: two vectors of bfloat16 hold the even and the odd elements of twice as many,
+ * which a shift and a mask separate; good wherever all buffers of a loop do it, and undone by `fold`. */
+INLINE void load_group(rmsnorm_type type, bool paired, const void *base, int64_t i, int n, vf *group)
 {
-    const int64_t left = end - i - (int64_t)v * VF;
-    return left >= VF ? VF : left > 0 ? (int)left : 0;
+    UNROLL
+    for (int v = 0; v < VECTORS; v += paired ? 2 : 1) {
+        if (!paired) {
+            group[v] = load(type, base, i + v * VF, part(n, v, VF));
+        } else if (part(n, v, 2 * VF) == 2 * VF) {
+            vf_load2_bf16(at(type, base, i + v * VF), &group[v], &group[v + 1]);
+        } else {
+            vf_load2_n_bf16(at(type, base, i + v * VF), part(n, v, 2 * VF), &group[v], &group[v + 1]);
+        }
+    }
+}
+
+INLINE void store_group(rmsnorm_type type, bool paired, void *base, int64_t i, int n, const vf *group)
+{
+    UNROLL
+    for (int v = 0; v < VECTORS; v += paired ? 2 : 1) {
+        void *p = (char *)base + (i + v * VF) * size_of(type);
+        if (!paired) {
+            store(type, base, i + v * VF, group[v], part(n, v, VF));
+        } else if (part(n, v, 2 * VF) == 2 * VF) {
+            vf_store2_bf16(p, group[v], group[v + 1]);
+        } else {
+            vf_store2_n_bf16(p, group[v], group[v + 1], part(n, v, 2 * VF));
+        }
+    }
+}
+
+INLINE void load_r(rmsnorm_type type, rmsnorm_residual residual, bool paired, const rmsnorm_row *row, int64_t i, int n, vf *r)
+{
+    vf term[VECTORS];
+    load_group(type, paired, row->input, i, n, r);
+    if (residual != PLAIN) {
+        load_group(type, paired, row->skip, i, n, term);
+        UNROLL
+        for (int v = 0; v < VECTORS; v++) {
+            r[v] = vf_add(r[v], term[v]);
+        }
+    }
+    if (residual == SKIP_BIAS) {
+        load_group(type, paired, row->bias, i, n, term);
+        UNROLL
+        for (int v = 0; v < VECTORS; v++) {
+            r[v] = vf_add(r[v], term[v]);
+        }
+    }
 }
 
 /* ---- pass 1 ---------------------------------------------------------------------------------- */
 
-/* Folds the lanes in halves: lane i + lane i + 16, then + 8, and so on. */
-INLINE double fold(const vw *lanes)
-{
-    double part_sums[RMSNORM_LANES];
-    for (int v = 0; v < VECTORS; v++) {
-        vw_store(part_sums + v * VF, lanes[v]);
-    }
-    for (int half = RMSNORM_LANES / 2; half > 0; half /= 2) {
-        for (int i = 0; i < half; i++) {
-            part_sums[i] += part_sums[i + half];
-        }
-    }
-    return part_sums[0];
-}
-
-INLINE void add_exact(rmsnorm_type type, rmsnorm_residual residual, const rmsnorm_row *row, int64_t i, int64_t end, vw *lanes)
+INLINE void clear(vw *lanes)
 {
     UNROLL
     for (int v = 0; v < VECTORS; v++) {
-        const vf r = load_r(type, residual, row, i + (int64_t)v * VF, part(i, v, end));
-        lanes[v] = vw_add_square(vw_widen(r), lanes[v]);
+        lanes[v] = vw_zero();
+    }
+}
+
+/* The lanes as numbers, in the order of the elements they belong to. */
+INLINE void spread(bool paired, const vw *lanes, double *numbers)
+{
+    for (int v = 0; v < VECTORS; v++) {
+        double one[VF];
+        vw_store(one, lanes[v]);
+        for (int k = 0; k < VF; k++) {
+            numbers[paired ? v / 2 * 2 * VF + 2 * k + v % 2 : v * VF + k] = one[k];
+        }
+    }
+}
+
+/* Folds the lanes in halves: lane i + lane i + 16, then + 8, and so on. */
+INLINE rmsnorm_sum fold(bool paired, const vw *lanes)
+{
+    double numbers[RMSNORM_LANES];
+    spread(paired, lanes, numbers);
+    for (int half = RMSNORM_LANES / 2; half > 0; half /= 2) {
+        for (int i = 0; i < half; i++) {
+            numbers[i] += numbers[i + half];
+        }
+    }
+    const rmsnorm_sum sum = {numbers[0], 0.0};
+    return sum;
+}
+
+INLINE void add_exact(rmsnorm_type type, rmsnorm_residual residual, const rmsnorm_row *row, int64_t i, int n, vw *lanes)
+{
+    if (type == F32 && residual == PLAIN && n == RMSNORM_LANES) { /* widened as they are loaded, without a shuffle */
+        UNROLL
+        for (int v = 0; v < VECTORS; v++) {
+            lanes[v] = vw_add_square(vw_load_f32(at(type, row->input, i + v * VF)), lanes[v]);
+        }
+        return;
+    }
+    vf r[VECTORS];
+    load_r(type, residual, type == BF16, row, i, n, r);
+    UNROLL
+    for (int v = 0; v < VECTORS; v++) {
+        lanes[v] = vw_add_square(vw_widen(r[v]), lanes[v]);
     }
 }
 
 INLINE rmsnorm_sum sum_exact(rmsnorm_type type, rmsnorm_residual residual, const rmsnorm_row *row, int64_t begin, int64_t end)
 {
     vw lanes[VECTORS];
-    UNROLL
-    for (int v = 0; v < VECTORS; v++) {
-        lanes[v] = vw_zero();
-    }
+    clear(lanes);
     int64_t i = begin;
     for (; i <= end - RMSNORM_LANES; i += RMSNORM_LANES) {
-        add_exact(type, residual, row, i, i + RMSNORM_LANES, lanes);
+        add_exact(type, residual, row, i, RMSNORM_LANES, lanes);
     }
     if (i < end) {
-        add_exact(type, residual, row, i, end, lanes);
+        add_exact(type, residual, row, i, (int)(end - i), lanes);
     }
-    const rmsnorm_sum sum = {fold(lanes), 0.0};
-    return sum;
+    return fold(type == BF16, lanes);
 }
 
-/* One chain: up to CHAIN_LENGTH groups of lanes from i on. */
-INLINE void add_chain(rmsnorm_type type, rmsnorm_residual residual, const rmsnorm_row *row, int64_t i, int64_t end, vw *lanes)
+INLINE void start_chain(vf *chain)
 {
-    vf chain[VECTORS];
     UNROLL
     for (int v = 0; v < VECTORS; v++) {
-        const vf r = load_r(type, residual, row, i + (int64_t)v * VF, part(i, v, end));
-        chain[v] = vf_mul(r, r);
-    }
-    for (i += RMSNORM_LANES; i < end; i += RMSNORM_LANES) {
-        UNROLL
-        for (int v = 0; v < VECTORS; v++) {
-            const vf r = load_r(type, residual, row, i + (int64_t)v * VF, part(i, v, end));
-            chain[v] = vf_fma(r, r, chain[v]);
-        }
-    }
-    UNROLL
-    for (int v = 0; v < VECTORS; v++) {
-        lanes[v] = vw_add(lanes[v], vw_widen(chain[v]));
+        chain[v] = vf_zero();
     }
 }
 
-/* The same with every group whole and their number known, so that the loop unrolls. */
-INLINE void add_whole_chain(rmsnorm_type type, rmsnorm_residual residual, const rmsnorm_row *row, int64_t i, vw *lanes)
+INLINE void add_link(rmsnorm_type type, rmsnorm_residual residual, const rmsnorm_row *row, int64_t i, int n, vf *chain)
 {
-    vf chain[VECTORS];
+    vf r[VECTORS];
+    load_r(type, residual, type == BF16, row, i, n, r);
     UNROLL
-    for (int g = 0; g < CHAIN_LENGTH; g++) {
-        UNROLL
-        for (int v = 0; v < VECTORS; v++) {
-            const vf r = load_r(type, residual, row, i + (int64_t)g * RMSNORM_LANES + (int64_t)v * VF, VF);
-            chain[v] = g == 0 ? vf_mul(r, r) : vf_fma(r, r, chain[v]);
-        }
+    for (int v = 0; v < VECTORS; v++) {
+        chain[v] = vf_fma(r[v], r[v], chain[v]);
     }
+}
+
+INLINE void add_chain(const vf *chain, vw *lanes)
+{
     UNROLL
     for (int v = 0; v < VECTORS; v++) {
         lanes[v] = vw_add(lanes[v], vw_widen(chain[v]));
@@ -192,28 +246,37 @@ INLINE void add_whole_chain(rmsnorm_type type, rmsnorm_residual residual, const 
 INLINE rmsnorm_sum sum_chain(rmsnorm_type type, rmsnorm_residual residual, const rmsnorm_row *row, int64_t begin, int64_t end)
 {
     vw lanes[VECTORS];
-    UNROLL
-    for (int v = 0; v < VECTORS; v++) {
-        lanes[v] = vw_zero();
-    }
+    vf chain[VECTORS];
+    clear(lanes);
     int64_t i = begin;
-    for (; i <= end - CHAIN_LENGTH * RMSNORM_LANES; i += CHAIN_LENGTH * RMSNORM_LANES) {
-        add_whole_chain(type, residual, row, i, lanes);
+    while (i <= end - CHAIN_LENGTH * RMSNORM_LANES) {
+        start_chain(chain);
+        UNROLL
+        for (int link = 0; link < CHAIN_LENGTH; link++, i += RMSNORM_LANES) {
+            add_link(type, residual, row, i, RMSNORM_LANES, chain);
+        }
+        add_chain(chain, lanes);
     }
-    if (i < end) {
-        add_chain(type, residual, row, i, end, lanes);
+    if (i < end) { /* the last chain is shorter, and its last link may be */
+        start_chain(chain);
+        for (; i <= end - RMSNORM_LANES; i += RMSNORM_LANES) {
+            add_link(type, residual, row, i, RMSNORM_LANES, chain);
+        }
+        if (i < end) {
+            add_link(type, residual, row, i, (int)(end - i), chain);
+        }
+        add_chain(chain, lanes);
     }
-    const rmsnorm_sum sum = {fold(lanes), 0.0};
-    return sum;
+    return fold(type == BF16, lanes);
 }
 
-/* s + square, with what the addition and the squaring lose gathered in c (Ogita, Rump and Oishi, "Accurate sum and dot
+/* s + square, with what the addition and the squaring lose gathered in errors (Ogita, Rump and Oishi, "Accurate sum and dot
  * product", 2005: as if computed in twice the precision). */
-INLINE void add_wide(rmsnorm_type type, const rmsnorm_row *row, int64_t i, int64_t end, vw *sums, vw *errors)
+INLINE void add_wide(rmsnorm_type type, const rmsnorm_row *row, int64_t i, int n, vw *sums, vw *errors)
 {
     UNROLL
     for (int v = 0; v < VECTORS; v++) {
-        const vw x = load_wide(type, row->input, i + (int64_t)v * VF, part(i, v, end));
+        const vw x = load_wide(type, row->input, i + v * VF, part(n, v, VF));
         const vw square = vw_mul(x, x);
         const vw square_error = vw_fms(x, x, square);
         const vw sum = vw_add(sums[v], square);
@@ -229,24 +292,19 @@ INLINE rmsnorm_sum sum_wide(rmsnorm_type type, rmsnorm_residual residual, const 
     (void)residual;
     vw sums[VECTORS];
     vw errors[VECTORS];
-    UNROLL
-    for (int v = 0; v < VECTORS; v++) {
-        sums[v] = vw_zero();
-        errors[v] = vw_zero();
-    }
+    clear(sums);
+    clear(errors);
     int64_t i = begin;
     for (; i <= end - RMSNORM_LANES; i += RMSNORM_LANES) {
-        add_wide(type, row, i, i + RMSNORM_LANES, sums, errors);
+        add_wide(type, row, i, RMSNORM_LANES, sums, errors);
     }
     if (i < end) {
-        add_wide(type, row, i, end, sums, errors);
+        add_wide(type, row, i, (int)(end - i), sums, errors);
     }
     double high[RMSNORM_LANES];
     double low[RMSNORM_LANES];
-    for (int v = 0; v < VECTORS; v++) {
-        vw_store(high + v * VF, sums[v]);
-        vw_store(low + v * VF, errors[v]);
-    }
+    spread(false, sums, high);
+    spread(false, errors, low);
     rmsnorm_sum total = {0.0, 0.0};
     for (int lane = 0; lane < RMSNORM_LANES; lane++) {
         const rmsnorm_sum one = {high[lane], low[lane]};
@@ -257,66 +315,72 @@ INLINE rmsnorm_sum sum_wide(rmsnorm_type type, rmsnorm_residual residual, const 
 
 /* ---- pass 2 ---------------------------------------------------------------------------------- */
 
-/* One vector of results, before they are stored: y in float, or in double when the last product is one of doubles. */
-typedef struct result {
-    vf y;
-    vw wide;
-    vf r;
-} result;
-
 INLINE bool multiplies_wide(rmsnorm_form form, rmsnorm_type type_x, rmsnorm_type type_y)
 {
     return form == ONCE_WIDE || type_x == F64 || type_y == F64;
 }
 
-INLINE result scale_one(rmsnorm_form form, rmsnorm_type type_x, rmsnorm_type type_y, rmsnorm_residual residual,
-                        const rmsnorm_row *row, const void *gamma, int64_t gamma_index, vf inv, vw inv_wide, int64_t i, int n)
+/* All in float: r, its scaling, gamma and the results as groups; every load comes before the first store. */
+INLINE void scale_floats(rmsnorm_form form, rmsnorm_type type_x, rmsnorm_type type_y, rmsnorm_residual residual, bool sum,
+                         const rmsnorm_row *row, const void *gamma, vf inv, int64_t i, int n)
 {
-    result out;
-    if (form == ONCE || form == TWICE) {
-        out.r = load_r(type_x, residual, row, i, n);
-        out.y = vf_mul(out.r, inv);
+    const bool paired = type_x == BF16 && type_y == BF16;
+    vf r[VECTORS];
+    vf g[VECTORS];
+    vf y[VECTORS];
+    load_r(type_x, residual, paired, row, i, n, r);
+    load_group(type_y, paired, gamma, 0, n, g);
+    UNROLL
+    for (int v = 0; v < VECTORS; v++) {
+        y[v] = vf_mul(r[v], inv);
         if (form == TWICE) {
-            out.y = round_to(type_x, out.y);
+            y[v] = round_to(type_x, y[v]);
         }
+        y[v] = vf_mul(y[v], g[v]);
+    }
+    if (sum) {
+        store_group(type_x, paired, row->sum, i, n, r);
+    }
+    store_group(type_y, paired, row->output, i, n, y);
+}
+
+/* One vector of T(r * inv) where double is involved: in the stage, in the last product, or in both. */
+INLINE vw normalize_wide(rmsnorm_form form, rmsnorm_type type, const rmsnorm_row *row, vf inv, vw inv_wide, int64_t i, int n)
+{
+    if (form == TWICE) {
+        return vw_widen(round_to(type, vf_mul(load(type, row->input, i, n), inv)));
+    }
+    const vw y = vw_mul(load_wide(type, row->input, i, n), inv_wide);
+    return form == ONCE_WIDE ? y : vw_widen(round_to(type, narrow_for(type, y)));
+}
+
+INLINE void scale_doubles(rmsnorm_form form, rmsnorm_type type_x, rmsnorm_type type_y, const rmsnorm_row *row,
+                          const void *gamma, vf inv, vw inv_wide, int64_t i, int n)
+{
+    vw y[VECTORS];
+    UNROLL
+    for (int v = 0; v < VECTORS; v++) {
+        const int touched = part(n, v, VF);
+        y[v] = normalize_wide(form, type_x, row, inv, inv_wide, i + v * VF, touched);
         if (multiplies_wide(form, type_x, type_y)) {
-            out.wide = vw_widen(out.y);
-        }
-    } else {
-        out.wide = vw_mul(load_wide(type_x, row->input, i, n), inv_wide);
-        if (form == TWICE_WIDE) {
-            out.y = round_to(type_x, narrow_for(type_x, out.wide));
-            out.wide = vw_widen(out.y);
+            y[v] = vw_mul(y[v], load_wide(type_y, gamma, v * VF, touched));
+        } else { /* both factors are floats, and so is the product */
+            y[v] = vw_widen(vf_mul(vf_narrow(y[v]), load(type_y, gamma, v * VF, touched)));
         }
     }
-    if (multiplies_wide(form, type_x, type_y)) {
-        out.wide = vw_mul(out.wide, load_wide(type_y, gamma, gamma_index, n));
-    } else {
-        out.y = vf_mul(out.y, load(type_y, gamma, gamma_index, n));
+    UNROLL
+    for (int v = 0; v < VECTORS; v++) {
+        store_wide(type_y, row->output, i + v * VF, y[v], part(n, v, VF));
     }
-    return out;
 }
 
 INLINE void scale_group(rmsnorm_form form, rmsnorm_type type_x, rmsnorm_type type_y, rmsnorm_residual residual, bool sum,
-                        const rmsnorm_row *row, const void *gamma, vf inv, vw inv_wide, int64_t i, int64_t end)
+                        const rmsnorm_row *row, const void *gamma, vf inv, vw inv_wide, int64_t i, int n)
 {
-    result out[VECTORS];
-    UNROLL
-    for (int v = 0; v < VECTORS; v++) {
-        out[v] = scale_one(form, type_x, type_y, residual, row, gamma, (int64_t)v * VF, inv, inv_wide, i + (int64_t)v * VF,
-                           part(i, v, end));
-    }
-    UNROLL
-    for (int v = 0; v < VECTORS; v++) {
-        const int n = part(i, v, end);
-        if (sum) {
-            store(type_x, row->sum, i + (int64_t)v * VF, out[v].r, n);
-        }
-        if (multiplies_wide(form, type_x, type_y)) {
-            store_wide(type_y, row->output, i + (int64_t)v * VF, out[v].wide, n);
-        } else {
-            store(type_y, row->output, i + (int64_t)v * VF, out[v].y, n);
-        }
+    if (form == ONCE || (form == TWICE && !multiplies_wide(form, type_x, type_y))) {
+        scale_floats(form, type_x, type_y, residual, sum, row, gamma, inv, i, n);
+    } else {
+        scale_doubles(form, type_x, type_y, row, gamma, inv, inv_wide, i, n);
     }
 }
 
@@ -327,11 +391,11 @@ INLINE void scale(rmsnorm_form form, rmsnorm_type type_x, rmsnorm_type type_y, r
     const vw inv_wide = vw_set(inv);
     int64_t i = begin;
     for (; i <= end - RMSNORM_LANES; i += RMSNORM_LANES) {
-        scale_group(form, type_x, type_y, residual, sum, row, gamma, inv_float, inv_wide, i, i + RMSNORM_LANES);
+        scale_group(form, type_x, type_y, residual, sum, row, gamma, inv_float, inv_wide, i, RMSNORM_LANES);
         gamma = at(type_y, gamma, gamma_step);
     }
     if (i < end) {
-        scale_group(form, type_x, type_y, residual, sum, row, gamma, inv_float, inv_wide, i, end);
+        scale_group(form, type_x, type_y, residual, sum, row, gamma, inv_float, inv_wide, i, (int)(end - i));
     }
 }
 

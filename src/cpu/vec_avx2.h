@@ -21,20 +21,18 @@ static inline vf vf_fma(vf a, vf b, vf c) { return _mm256_fmadd_ps(a, b, c); }
 /* 8 bfloat16 <-> the upper halves of 8 floats */
 static inline vf widen_bf16(__m128i a) { return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(a), 16)); }
 
-/* Nearest even by integer addition; a NaN is cut and made quiet instead. Results stand in the low halves. */
-static inline __m256i round_to_bf16(vf a)
+/* To nearest even by integer addition, in the upper halves of the lanes. A NaN that comes here is gamma's: its lower half is 0, it
+ * stays one. */
+static inline __m256i nearest_even_bf16(vf a)
 {
     const __m256i bits = _mm256_castps_si256(a);
-    const __m256i high = _mm256_srli_epi32(bits, 16);
-    const __m256i odd = _mm256_and_si256(high, _mm256_set1_epi32(1));
-    const __m256i rounded = _mm256_srli_epi32(_mm256_add_epi32(bits, _mm256_add_epi32(odd, _mm256_set1_epi32(0x7fff))), 16);
-    const __m256i quiet = _mm256_or_si256(high, _mm256_set1_epi32(0x40));
-    return _mm256_blendv_epi8(rounded, quiet, _mm256_castps_si256(_mm256_cmp_ps(a, a, _CMP_UNORD_Q)));
+    const __m256i odd = _mm256_and_si256(_mm256_srli_epi32(bits, 16), _mm256_set1_epi32(1));
+    return _mm256_add_epi32(_mm256_add_epi32(bits, _mm256_set1_epi32(0x7fff)), odd);
 }
 
 static inline __m128i narrow_bf16(vf a)
 {
-    const __m256i halves = round_to_bf16(a);
+    const __m256i halves = _mm256_srli_epi32(nearest_even_bf16(a), 16);
     return _mm_packus_epi32(_mm256_castsi256_si128(halves), _mm256_extracti128_si256(halves, 1));
 }
 
@@ -83,8 +81,40 @@ static inline void vf_store_n_f16(void *p, vf a, int n)
 
 static inline void vf_store_n_bf16(void *p, vf a, int n) { store_n_16(p, narrow_bf16(a), n); }
 
+/* Pairs of bfloat16 vectors, 16 elements: the even ones and the odd ones, which sit in a 32-bit lane where a float has them. */
+static inline void even_and_odd(__m256i a, vf *even, vf *odd)
+{
+    *even = _mm256_castsi256_ps(_mm256_slli_epi32(a, 16));
+    *odd = _mm256_castsi256_ps(_mm256_and_si256(a, _mm256_set1_epi32((int)0xffff0000u)));
+}
+
+static inline void vf_load2_bf16(const void *p, vf *even, vf *odd)
+{
+    even_and_odd(_mm256_loadu_si256((const __m256i *)p), even, odd);
+}
+
+static inline void vf_load2_n_bf16(const void *p, int n, vf *even, vf *odd)
+{
+    uint16_t part[16] = {0};
+    memcpy(part, p, (size_t)n * sizeof part[0]);
+    vf_load2_bf16(part, even, odd);
+}
+
+static inline void vf_store2_bf16(void *p, vf even, vf odd)
+{
+    const __m256i merged = _mm256_blend_epi16(_mm256_srli_epi32(nearest_even_bf16(even), 16), nearest_even_bf16(odd), 0xaa);
+    _mm256_storeu_si256((__m256i *)p, merged);
+}
+
+static inline void vf_store2_n_bf16(void *p, vf even, vf odd, int n)
+{
+    uint16_t part[16];
+    vf_store2_bf16(part, even, odd);
+    memcpy(p, part, (size_t)n * sizeof part[0]);
+}
+
 static inline vf vf_round_f16(vf a) { return _mm256_cvtph_ps(_mm256_cvtps_ph(a, _MM_FROUND_TO_NEAREST_INT)); }
-static inline vf vf_round_bf16(vf a) { return _mm256_castsi256_ps(_mm256_slli_epi32(round_to_bf16(a), 16)); }
+static inline vf vf_round_bf16(vf a) { return _mm256_castsi256_ps(_mm256_and_si256(nearest_even_bf16(a), _mm256_set1_epi32((int)0xffff0000u))); }
 
 static inline vw vw_pair(__m256d low, __m256d high)
 {
@@ -136,6 +166,11 @@ static inline void vw_store_n(void *p, vw a, int n)
 static inline vw vw_widen(vf a)
 {
     return vw_pair(_mm256_cvtps_pd(_mm256_castps256_ps128(a)), _mm256_cvtps_pd(_mm256_extractf128_ps(a, 1)));
+}
+
+static inline vw vw_load_f32(const void *p)
+{
+    return vw_pair(_mm256_cvtps_pd(_mm_loadu_ps((const float *)p)), _mm256_cvtps_pd(_mm_loadu_ps((const float *)p + 4)));
 }
 
 static inline vf vf_narrow(vw a) { return _mm256_set_m128(_mm256_cvtpd_ps(a.high), _mm256_cvtpd_ps(a.low)); }

@@ -19,14 +19,14 @@ static inline vf vf_fma(vf a, vf b, vf c) { return _mm512_fmadd_ps(a, b, c); }
 
 static inline vf widen_bf16(__m256i a) { return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(a), 16)); }
 
-/* Nearest even by integer addition; a NaN is cut and made quiet instead. Results stand in the low halves. */
-static inline __m512i round_to_bf16(vf a)
+/* To nearest even by integer addition, in the upper halves of the lanes. A NaN that comes here is gamma's: its lower half is 0, it
+ * stays one. */
+static inline __m512i nearest_even_bf16(vf a)
 {
     const __m512i bits = _mm512_castps_si512(a);
-    const __m512i high = _mm512_srli_epi32(bits, 16);
-    const __m512i odd = _mm512_and_si512(high, _mm512_set1_epi32(1));
-    const __m512i rounded = _mm512_srli_epi32(_mm512_add_epi32(bits, _mm512_add_epi32(odd, _mm512_set1_epi32(0x7fff))), 16);
-    return _mm512_mask_or_epi32(rounded, _mm512_cmp_ps_mask(a, a, _CMP_UNORD_Q), high, _mm512_set1_epi32(0x40));
+    const __mmask16 odd = _mm512_test_epi32_mask(bits, _mm512_set1_epi32(0x10000));
+    const __m512i biased = _mm512_add_epi32(bits, _mm512_set1_epi32(0x7fff));
+    return _mm512_mask_sub_epi32(biased, odd, biased, _mm512_set1_epi32(-1));
 }
 
 static inline vf vf_load_f32(const void *p) { return _mm512_loadu_ps(p); }
@@ -35,7 +35,7 @@ static inline vf vf_load_bf16(const void *p) { return widen_bf16(_mm256_loadu_si
 static inline void vf_store_f32(void *p, vf a) { _mm512_storeu_ps(p, a); }
 
 static inline __m256i narrow_f16(vf a) { return _mm512_cvtps_ph(a, _MM_FROUND_TO_NEAREST_INT); }
-static inline __m256i narrow_bf16(vf a) { return _mm512_cvtepi32_epi16(round_to_bf16(a)); }
+static inline __m256i narrow_bf16(vf a) { return _mm512_cvtepi32_epi16(_mm512_srli_epi32(nearest_even_bf16(a), 16)); }
 static inline void vf_store_f16(void *p, vf a) { _mm256_storeu_si256((__m256i *)p, narrow_f16(a)); }
 static inline void vf_store_bf16(void *p, vf a) { _mm256_storeu_si256((__m256i *)p, narrow_bf16(a)); }
 
@@ -47,8 +47,34 @@ static inline void vf_store_n_f32(void *p, vf a, int n) { _mm512_mask_storeu_ps(
 static inline void vf_store_n_f16(void *p, vf a, int n) { _mm256_mask_storeu_epi16(p, first_lanes(n), narrow_f16(a)); }
 static inline void vf_store_n_bf16(void *p, vf a, int n) { _mm256_mask_storeu_epi16(p, first_lanes(n), narrow_bf16(a)); }
 
+/* Pairs of bfloat16 vectors, 32 elements: the even ones and the odd ones, which sit in a 32-bit lane where a float has them. */
+static inline void even_and_odd(__m512i a, vf *even, vf *odd)
+{
+    *even = _mm512_castsi512_ps(_mm512_slli_epi32(a, 16));
+    *odd = _mm512_castsi512_ps(_mm512_and_si512(a, _mm512_set1_epi32((int)0xffff0000u)));
+}
+
+static inline void vf_load2_bf16(const void *p, vf *even, vf *odd) { even_and_odd(_mm512_loadu_si512(p), even, odd); }
+
+static inline void vf_load2_n_bf16(const void *p, int n, vf *even, vf *odd)
+{
+    even_and_odd(_mm512_maskz_loadu_epi16((__mmask32)(((uint64_t)1 << n) - 1), p), even, odd);
+}
+
+static inline __m512i merge_bf16(vf even, vf odd)
+{
+    return _mm512_mask_blend_epi16(0xaaaaaaaau, _mm512_srli_epi32(nearest_even_bf16(even), 16), nearest_even_bf16(odd));
+}
+
+static inline void vf_store2_bf16(void *p, vf even, vf odd) { _mm512_storeu_si512(p, merge_bf16(even, odd)); }
+
+static inline void vf_store2_n_bf16(void *p, vf even, vf odd, int n)
+{
+    _mm512_mask_storeu_epi16(p, (__mmask32)(((uint64_t)1 << n) - 1), merge_bf16(even, odd));
+}
+
 static inline vf vf_round_f16(vf a) { return _mm512_cvtph_ps(narrow_f16(a)); }
-static inline vf vf_round_bf16(vf a) { return _mm512_castsi512_ps(_mm512_slli_epi32(round_to_bf16(a), 16)); }
+static inline vf vf_round_bf16(vf a) { return _mm512_castsi512_ps(_mm512_and_si512(nearest_even_bf16(a), _mm512_set1_epi32((int)0xffff0000u))); }
 
 static inline vw vw_pair(__m512d low, __m512d high)
 {
@@ -97,6 +123,11 @@ static inline void vw_store_n(void *p, vw a, int n)
 static inline vw vw_widen(vf a)
 {
     return vw_pair(_mm512_cvtps_pd(_mm512_castps512_ps256(a)), _mm512_cvtps_pd(_mm512_extractf32x8_ps(a, 1)));
+}
+
+static inline vw vw_load_f32(const void *p)
+{
+    return vw_pair(_mm512_cvtps_pd(_mm256_loadu_ps((const float *)p)), _mm512_cvtps_pd(_mm256_loadu_ps((const float *)p + 8)));
 }
 
 static inline vf vf_narrow(vw a)

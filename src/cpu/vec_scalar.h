@@ -78,6 +78,33 @@ static inline void vf_store_n_bf16(void *p, vf a, int n)
     }
 }
 
+/* Two vectors at once: the elements at even places, and those at odd ones. */
+static inline void vf_load2_bf16(const void *p, vf *even, vf *odd)
+{
+    *even = vf_load_bf16(p);
+    *odd = vf_load_bf16((const char *)p + 2);
+}
+
+static inline void vf_load2_n_bf16(const void *p, int n, vf *even, vf *odd)
+{
+    *even = vf_load_n_bf16(p, n);
+    *odd = n > 1 ? vf_load_bf16((const char *)p + 2) : 0.0f;
+}
+
+static inline void vf_store2_bf16(void *p, vf even, vf odd)
+{
+    vf_store_bf16(p, even);
+    vf_store_bf16((char *)p + 2, odd);
+}
+
+static inline void vf_store2_n_bf16(void *p, vf even, vf odd, int n)
+{
+    vf_store_n_bf16(p, even, n);
+    if (n > 1) {
+        vf_store_bf16((char *)p + 2, odd);
+    }
+}
+
 /* To the narrow type and back. */
 static inline vf vf_round_f16(vf a) { return float_of_f16(f16_of_float(a)); }
 static inline vf vf_round_bf16(vf a) { return float_of_bf16(bf16_of_float(a)); }
@@ -100,6 +127,7 @@ static inline vw vw_load(const void *p)
 }
 
 static inline void vw_store(void *p, vw a) { memcpy(p, &a, sizeof a); }
+static inline vw vw_load_f32(const void *p) { return vf_load_f32(p); }
 static inline vw vw_load_n(const void *p, int n) { return n > 0 ? vw_load(p) : 0.0; }
 
 static inline void vw_store_n(void *p, vw a, int n)
