@@ -1,7 +1,9 @@
 /* graph.h: ONNX models and tensor files: .onnx, TensorProto .pb, .npy, .safetensors.
  *
- * Files are untrusted: a truncated, oversized, lying or hostile one gives RMSNORM_MALFORMED (or RMSNORM_UNSUPPORTED, RMSNORM_IO)
- * and one sentence in rmsnorm_last_error(). Memory stays within a small multiple of the file's size. */
+ * Files are untrusted: a truncated, oversized, lying or hostile one gives RMSNORM_MALFORMED (or RMSNORM_UNSUPPORTED,
+ * RMSNORM_IO) and one sentence in rmsnorm_last_error(); on an error nothing of the caller's is changed. Memory stays
+ * within a small multiple of what the file really holds, and 64 MiB. Files may be pipes; directories are refused.
+ * Limits: 2 GiB - 1 for .onnx and .pb (protobuf's own), 64 GiB for one tensor of the others. */
 #ifndef RMSNORM_GRAPH_H
 #define RMSNORM_GRAPH_H
 
@@ -14,20 +16,24 @@ extern "C" {
 /* ---- Tensor files ---------------------------------------------------------------------------- */
 
 /* Reads one tensor. The format follows the name:
- *   FILE.npy            float16, float32, float64, C order (Fortran order is refused), versions 1 to 3, either byte order
+ *   FILE.npy            float16, float32, float64, C order (Fortran order is refused), versions 1 to 3, any byte order
  *   FILE.npy:bfloat16   2-byte items ("<u2", "|V2", "<i2", "<f2") read as bfloat16
- *   FILE.pb             ONNX TensorProto, raw_data or the typed field, the four types
+ *   FILE.pb             ONNX TensorProto, raw_data or the typed field, the four types; data in other files is refused
  *   FILE.safetensors:TENSOR   F16, BF16, F32, F64; TENSOR may be left out when the file holds one tensor
  *   -                   standard input, the format told by its first bytes (.npy, else TensorProto)
- * On success tensor owns its memory (64-byte aligned); release it with rmsnorm_tensor_file_release. name, if not NULL,
- * receives the tensor's name in the file ("" where the format has none) and is released with the tensor's memory. */
+ *   -:bfloat16          standard input, .npy with 2-byte items read as bfloat16
+ * A file whose data is shorter or longer than its shape says is refused. On success tensor owns its memory (64-byte
+ * aligned, not NULL even without elements); release it with rmsnorm_tensor_file_release. name, if not NULL, receives
+ * the tensor's name in the file ("" where the format has none) and is released with the tensor's memory. */
 RMSNORM_API rmsnorm_status rmsnorm_tensor_read(const char *path, rmsnorm_tensor *tensor, const char **name);
 RMSNORM_API void rmsnorm_tensor_file_release(rmsnorm_tensor *tensor);
 
-/* Writes one tensor, contiguous or row-strided, in the format of the name as above; "-" writes .npy to standard output.
- * bfloat16 goes to FILE.npy:bfloat16 as "<u2"; plain FILE.npy refuses it with a sentence that says so. name is the
- * tensor's name in .pb (NULL: none); in .safetensors the path names it. The file appears complete or not at all:
- * written beside its final name, then renamed. */
+/* Writes one tensor, contiguous or row-strided (rows of its last dim, row_stride apart), in the format of the name as
+ * above; "-" writes .npy to standard output. bfloat16 goes to FILE.npy:bfloat16 (or -:bfloat16) as "<u2"; plain .npy
+ * refuses it with a sentence that says so. name is the tensor's name in .pb (NULL: none); in .safetensors the path
+ * names it, else name, else "tensor". The file appears complete or not at all: written beside its final name, then
+ * renamed, with the permissions of the file it replaces. A file that is not regular (a device, a pipe) is written to
+ * directly. */
 RMSNORM_API rmsnorm_status rmsnorm_tensor_write(const char *path, const rmsnorm_tensor *tensor, const char *name);
 
 /* ---- Models ---------------------------------------------------------------------------------- */
@@ -49,7 +55,8 @@ typedef struct rmsnorm_node_attribute {
     rmsnorm_tensor tensor; /* owned by the model */
 } rmsnorm_node_attribute;
 
-/* A node as the file has it: inputs and outputs are value names by slot, "" for an omitted one. */
+/* A node as the file has it: inputs and outputs are value names by slot, "" for an omitted one. Attribute names are
+ * distinct. */
 typedef struct rmsnorm_node {
     const char *name, *op_type, *domain; /* "" where the file has none; domain "ai.onnx" is given as "" */
     const char *const *inputs;
@@ -60,14 +67,17 @@ typedef struct rmsnorm_node {
     size_t attribute_count;
 } rmsnorm_node;
 
-/* A named value: a graph input or output (a descriptor; dtype and rank may be unknown) or an initializer (with data). */
+/* A named value: a graph input or output (a descriptor; dtype and rank may be unknown) or an initializer (with
+ * data). */
 typedef struct rmsnorm_value {
     const char *name;
     rmsnorm_tensor tensor; /* a numeric or symbolic shape; everything it points to is owned by the model */
 } rmsnorm_value;
 
-/* The main graph, read-only. inputs are the true inputs: those that are not initializers too. Initializers of element types
- * other than the four keep dtype and shape and have NULL data. */
+/* The main graph, read-only. inputs are the true inputs: those that are not initializers too. Initializers and tensor
+ * attributes of element types other than the four keep dtype and shape and have NULL data. No value is defined twice,
+ * whether by inputs, initializers or node outputs, and none is listed twice as an output; inputs, outputs and
+ * initializers have names. Nodes stand in the file's order. Sparse initializers and data in other files are refused. */
 typedef struct rmsnorm_graph {
     const char *name;
     const rmsnorm_node *nodes;
@@ -80,6 +90,7 @@ typedef struct rmsnorm_graph {
     size_t initializer_count;
 } rmsnorm_graph;
 
+/* path "-" is standard input. Free with rmsnorm_model_free. */
 RMSNORM_API rmsnorm_status rmsnorm_model_read(const char *path, rmsnorm_model **model);
 RMSNORM_API void rmsnorm_model_free(rmsnorm_model *model);
 RMSNORM_API const rmsnorm_graph *rmsnorm_model_graph(const rmsnorm_model *model);
@@ -87,7 +98,10 @@ RMSNORM_API const rmsnorm_graph *rmsnorm_model_graph(const rmsnorm_model *model)
 /* The model's opset version of a domain ("" is ai.onnx); 0 when it imports none. */
 RMSNORM_API int64_t rmsnorm_model_opset(const rmsnorm_model *model, const char *domain);
 
-/* The operator and attribute values of a node; NULL or an error when it is none of the three, with a sentence naming the node. */
+/* The operator and attribute values of a node, by the opset the model imports of its domain (ai.onnx before IR version
+ * 3: 1). A node that is none of the three operators is RMSNORM_NOT_FOUND; an attribute that the operator does not
+ * have, or of the wrong type, is RMSNORM_INVALID_ARGUMENT. The sentence names the node, or by its operator and first
+ * output when it has no name. */
 RMSNORM_API rmsnorm_status rmsnorm_node_resolve(const rmsnorm_model *model, const rmsnorm_node *node,
                                                 const rmsnorm_operator **op, rmsnorm_attributes *attributes);
 

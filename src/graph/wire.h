@@ -1,0 +1,42 @@
+/* wire.h: protobuf messages from untrusted bytes. protobuf-c recurses without a limit and turns two bytes into a
+ * hundred; so the bytes are walked along the descriptors first, and memory comes out of a budget. */
+#ifndef RMSNORM_GRAPH_WIRE_H
+#define RMSNORM_GRAPH_WIRE_H
+
+#include <protobuf-c/protobuf-c.h>
+
+#include "rmsnorm/rmsnorm.h"
+
+/* Subgraphs nest by about four messages a level (graph, node, attribute, graph); protobuf-c needs about 1 KiB of stack
+ * a message. ONNX's own limit is protobuf's: 100. */
+#define RMSNORM_WIRE_DEPTH 100
+
+/* Memory for one unpacked message. Bytes are counted when allocated and not given back, which bounds the peak as
+ * well. */
+typedef struct rmsnorm_budget {
+    size_t limit, used;
+    bool exhausted;               /* a request went over the limit */
+    ProtobufCAllocator allocator; /* refers to this budget: it must not move */
+} rmsnorm_budget;
+
+/* The base plus the factor times the size of the file. The dearest honest file is a graph of nothing but short nodes: it
+ * takes 17 bytes for one, most of them this library's view (tests/graph/test_memory.c measures it). int64_data of small
+ * numbers takes 8, weights take 1. An empty message takes up to 300 for one. */
+#define RMSNORM_BUDGET_BASE ((size_t)64 << 20)
+#define RMSNORM_BUDGET_FACTOR 24
+
+void rmsnorm_budget_init(rmsnorm_budget *budget, size_t file_size);
+/* Zeroed memory out of the budget, freed with free(); NULL when it is exhausted or the system has none. */
+void *rmsnorm_budget_allocate(rmsnorm_budget *budget, size_t count, size_t size);
+/* The sentence for a NULL. */
+rmsnorm_status rmsnorm_budget_fail(const rmsnorm_budget *budget, const char *file);
+
+/* Walks the message and all messages in it, then unpacks it. Refused, with the byte where it stands: lengths beyond
+ * the enclosing message, unended numbers, a wire type that does not fit the field, groups, deep nesting; a field that
+ * occurs twice where one is meant (protobuf would merge the two, in quadratic time, and no writer relies on it); and
+ * names that are not UTF-8 or hold a NUL (doc_string is exempt: it names nothing). Free with
+ * protobuf_c_message_free_unpacked(message, &budget->allocator). */
+rmsnorm_status rmsnorm_wire_unpack(const char *file, const ProtobufCMessageDescriptor *descriptor, const uint8_t *bytes,
+                                   size_t size, rmsnorm_budget *budget, ProtobufCMessage **message);
+
+#endif

@@ -1,0 +1,26 @@
+/* size.h: arithmetic on element counts that tells when it does not fit. */
+#ifndef RMSNORM_OPERATOR_SIZE_H
+#define RMSNORM_OPERATOR_SIZE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* product = a * b; false, and product unchanged, when it does not fit. Meant for a, b >= 0: a negative one may be said not to fit. */
+static inline bool rmsnorm_multiply(int64_t a, int64_t b, int64_t *product)
+{
+#if defined(__GNUC__)
+    int64_t wide;
+    if (__builtin_mul_overflow(a, b, &wide)) {
+        return false;
+    }
+    *product = wide;
+#else
+    if (a < 0 || b < 0 || (b != 0 && a > INT64_MAX / b)) {
+        return false;
+    }
+    *product = a * b;
+#endif
+    return true;
+}
+
+#endif
