@@ -1,0 +1,205 @@
+/* chain_run.c: running a chain: declared types and shapes, inference through all nodes, then the work. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "chain_parts.h"
+#include "cli.h"
+#include "text.h"
+
+/* The number that a named dim stands for, and the value that said so. */
+typedef struct binding {
+    const char *name;
+    int64_t dim;
+    const char *value;
+} binding;
+
+typedef struct bindings {
+    binding *items;
+    size_t count;
+} bindings;
+
+static int check_dim(const char *kind, const rmsnorm_value *declared, const rmsnorm_tensor *actual, int32_t i,
+                     bindings *bound)
+{
+    const char *name = declared->tensor.dim_names[i];
+    if (name == NULL || name[0] == '\0') {
+        return RMSNORM_CLI_DONE;
+    }
+    for (size_t j = 0; j < bound->count; ++j) {
+        const binding *known = &bound->items[j];
+        if (strcmp(known->name, name) == 0) {
+            return known->dim == actual->dims[i]
+                       ? RMSNORM_CLI_DONE
+                       : rmsnorm_cli_fail("%s '%s': dim %d, which the model names '%s', is %" PRId64
+                                          ", but '%s' is %" PRId64 " in '%s': dims of one name must be equal",
+                                          kind, declared->name, (int)i, name, actual->dims[i], name, known->dim,
+                                          known->value);
+        }
+    }
+    bound->items[bound->count++] = (binding){name, actual->dims[i], declared->name};
+    return RMSNORM_CLI_DONE;
+}
+
+/* A value against its declaration; what is unknown on either side agrees with everything. */
+static int check_declared(const char *kind, const rmsnorm_value *declared, const rmsnorm_tensor *actual,
+                          bindings *bound)
+{
+    const rmsnorm_tensor *wanted = &declared->tensor;
+    bool agrees =
+        wanted->dtype == RMSNORM_UNDEFINED || actual->dtype == RMSNORM_UNDEFINED || wanted->dtype == actual->dtype;
+    if (wanted->rank >= 0 && actual->rank >= 0) {
+        agrees = agrees && wanted->rank == actual->rank;
+        for (int32_t i = 0; agrees && i < wanted->rank; ++i) {
+            agrees = wanted->dims[i] < 0 || actual->dims[i] < 0 || wanted->dims[i] == actual->dims[i];
+        }
+    }
+    if (!agrees) {
+        char shape[2][RMSNORM_CLI_SHAPE];
+        return rmsnorm_cli_fail("%s '%s' is %s %.160s, the model declares %s %.160s", kind, declared->name,
+                                rmsnorm_dtype_name(actual->dtype), rmsnorm_cli_shape(actual, shape[0]),
+                                rmsnorm_dtype_name(wanted->dtype), rmsnorm_cli_shape(wanted, shape[1]));
+    }
+    const int32_t rank = wanted->rank < 0 || actual->rank < 0 ? 0 : wanted->rank;
+    for (int32_t i = 0; i < rank; ++i) {
+        if (wanted->dims[i] < 0 && actual->dims[i] >= 0 &&
+            check_dim(kind, declared, actual, i, bound) != RMSNORM_CLI_DONE) {
+            return RMSNORM_CLI_BAD;
+        }
+    }
+    return RMSNORM_CLI_DONE;
+}
+
+/* Fills the chain's tensor lists with those of a node. */
+static void gather(rmsnorm_cli_chain *chain, size_t index)
+{
+    const rmsnorm_node *source = &chain->graph->nodes[index];
+    const rmsnorm_cli_node *node = &chain->nodes[index];
+    for (size_t j = 0; j < source->input_count; ++j) {
+        const size_t value = node->inputs[j];
+        chain->input_tensors[j] = value == RMSNORM_CLI_NONE ? NULL : &chain->values[value].tensor;
+    }
+    for (size_t j = 0; j < source->output_count; ++j) {
+        const size_t value = node->outputs[j];
+        chain->output_tensors[j] = value == RMSNORM_CLI_NONE ? NULL : &chain->values[value].tensor;
+    }
+}
+
+static int fail_node(const rmsnorm_cli_chain *chain, size_t index)
+{
+    char label[RMSNORM_CLI_LABEL];
+    return rmsnorm_cli_fail("%s: %s: %s", chain->path, rmsnorm_cli_node_label(chain, index, label),
+                            rmsnorm_last_error());
+}
+
+static int infer(rmsnorm_cli_chain *chain)
+{
+    for (size_t i = 0; i < chain->graph->node_count; ++i) {
+        const rmsnorm_cli_node *node = &chain->nodes[i];
+        if (node->op == NULL) {
+            continue;
+        }
+        gather(chain, i);
+        if (rmsnorm_infer(node->op, &node->attributes, chain->input_tensors, chain->graph->nodes[i].input_count,
+                          chain->output_tensors, chain->graph->nodes[i].output_count, NULL) != RMSNORM_OK) {
+            return fail_node(chain, i);
+        }
+    }
+    return RMSNORM_CLI_DONE;
+}
+
+static int check_all(rmsnorm_cli_chain *chain)
+{
+    const rmsnorm_graph *graph = chain->graph;
+    const size_t most = (graph->input_count + graph->output_count) * RMSNORM_MAX_RANK;
+    bindings bound = {rmsnorm_cli_allocate(most, sizeof *bound.items), 0};
+    int code = RMSNORM_CLI_DONE;
+    for (size_t i = 0; i < graph->input_count && code == RMSNORM_CLI_DONE; ++i) {
+        code = check_declared("input", &graph->inputs[i], &chain->values[i].tensor, &bound);
+    }
+    if (code == RMSNORM_CLI_DONE) {
+        code = infer(chain);
+    }
+    for (size_t i = 0; i < graph->output_count && code == RMSNORM_CLI_DONE; ++i) {
+        code = check_declared("output", &graph->outputs[i], rmsnorm_cli_chain_output(chain, i), &bound);
+    }
+    free(bound.items);
+    return code;
+}
+
+static void release(rmsnorm_cli_chain *chain, rmsnorm_cli_value *value)
+{
+    if (value->owned) {
+        rmsnorm_tensor_release(&value->tensor, &chain->options);
+        value->owned = false;
+    }
+}
+
+static int compute_node(rmsnorm_cli_chain *chain, size_t index)
+{
+    const rmsnorm_node *source = &chain->graph->nodes[index];
+    const rmsnorm_cli_node *node = &chain->nodes[index];
+    gather(chain, index);
+    if (rmsnorm_run_alloc(node->op, &node->attributes, chain->input_tensors, source->input_count, chain->output_tensors,
+                          source->output_count, &chain->options) != RMSNORM_OK) {
+        return fail_node(chain, index);
+    }
+    for (size_t j = 0; j < source->output_count; ++j) {
+        if (node->outputs[j] != RMSNORM_CLI_NONE) {
+            rmsnorm_cli_value *value = &chain->values[node->outputs[j]];
+            value->owned = true;
+            if (value->last_use == index) { /* nobody reads it */
+                release(chain, value);
+            }
+        }
+    }
+    for (size_t j = 0; j < source->input_count; ++j) {
+        if (node->inputs[j] != RMSNORM_CLI_NONE && chain->values[node->inputs[j]].last_use == index) {
+            release(chain, &chain->values[node->inputs[j]]);
+        }
+    }
+    return RMSNORM_CLI_DONE;
+}
+
+void rmsnorm_cli_chain_clear(rmsnorm_cli_chain *chain)
+{
+    for (size_t i = 0; i < chain->value_count; ++i) {
+        release(chain, &chain->values[i]);
+    }
+    for (size_t i = 0; chain->nodes != NULL && i < chain->graph->node_count; ++i) {
+        const rmsnorm_cli_node *node = &chain->nodes[i];
+        for (size_t j = 0; node->op != NULL && node->outputs != NULL && j < chain->graph->nodes[i].output_count; ++j) {
+            if (node->outputs[j] != RMSNORM_CLI_NONE) {
+                chain->values[node->outputs[j]].tensor = (rmsnorm_tensor){.rank = RMSNORM_UNKNOWN};
+            }
+        }
+    }
+}
+
+int rmsnorm_cli_chain_prepare(rmsnorm_cli_chain *chain, const rmsnorm_tensor *const *inputs)
+{
+    rmsnorm_cli_chain_clear(chain);
+    for (size_t i = 0; i < chain->graph->input_count; ++i) {
+        chain->values[i].tensor = *inputs[i];
+    }
+    return check_all(chain);
+}
+
+int rmsnorm_cli_chain_compute(rmsnorm_cli_chain *chain, const rmsnorm_options *options)
+{
+    chain->options = *options;
+    for (size_t i = 0; i < chain->graph->node_count; ++i) {
+        if (chain->nodes[i].op != NULL && compute_node(chain, i) != RMSNORM_CLI_DONE) {
+            return RMSNORM_CLI_BAD;
+        }
+    }
+    for (size_t i = 0; i < chain->graph->output_count; ++i) {
+        const rmsnorm_tensor *output = rmsnorm_cli_chain_output(chain, i);
+        if (output->data == NULL && rmsnorm_tensor_count(output) != 0) {
+            return rmsnorm_cli_fail(
+                "%s: output '%s' is of the element type %s, allowed are float, float16, bfloat16, double", chain->path,
+                chain->graph->outputs[i].name, rmsnorm_dtype_name(output->dtype));
+        }
+    }
+    return RMSNORM_CLI_DONE;
+}

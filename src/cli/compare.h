@@ -1,0 +1,30 @@
+/* compare.h: is a computed tensor the expected one? */
+#ifndef RMSNORM_CLI_COMPARE_H
+#define RMSNORM_CLI_COMPARE_H
+
+#include <stdbool.h>
+
+#include "rmsnorm/rmsnorm.h"
+
+/* |actual - expected| <= absolute + relative * |expected|, or at most `steps` representable values apart (16-bit types). */
+typedef struct rmsnorm_cli_tolerance {
+    double relative, absolute;
+    int32_t steps;
+} rmsnorm_cli_tolerance;
+
+/* By type, unless the user chose: a value below 0 in chosen is not chosen. */
+rmsnorm_cli_tolerance rmsnorm_cli_tolerance_of(rmsnorm_dtype dtype, const rmsnorm_cli_tolerance *chosen);
+/* "1e-7 + 1e-5 * |expected|", "1 ulp". */
+#define RMSNORM_CLI_TOLERANCE 96
+const char *rmsnorm_cli_tolerance_text(const rmsnorm_cli_tolerance *tolerance, char text[RMSNORM_CLI_TOLERANCE]);
+
+typedef struct rmsnorm_cli_difference {
+    double largest; /* infinity when a NaN or an infinity is not where it should be */
+    int32_t steps;  /* the largest, of the 16-bit types; else 0 */
+} rmsnorm_cli_difference;
+
+/* A different type, a different shape, or elements outside the tolerance are refused with a sentence. NaN equals NaN. */
+int rmsnorm_cli_compare(const char *name, const rmsnorm_tensor *actual, const rmsnorm_tensor *expected,
+                        const rmsnorm_cli_tolerance *chosen, rmsnorm_cli_difference *difference);
+
+#endif

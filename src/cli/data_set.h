@@ -1,0 +1,20 @@
+/* data_set.h: one test_data_set_N: its inputs through a model, the results against its outputs. */
+#ifndef RMSNORM_CLI_DATA_SET_H
+#define RMSNORM_CLI_DATA_SET_H
+
+#include "chain.h"
+#include "compare.h"
+
+/* What was compared; names are the model's. */
+typedef struct rmsnorm_cli_results {
+    size_t count;
+    const char **names;
+    rmsnorm_cli_difference *differences;
+} rmsnorm_cli_results;
+
+/* RMSNORM_CLI_DONE when every output is as expected; else the sentence says what is not. Free the results in both cases. */
+int rmsnorm_cli_data_set_run(rmsnorm_cli_chain *chain, const char *set, const rmsnorm_cli_tolerance *chosen,
+                             const rmsnorm_options *options, rmsnorm_cli_results *results);
+void rmsnorm_cli_results_free(rmsnorm_cli_results *results);
+
+#endif

@@ -1,0 +1,106 @@
+/* main.c: rmsnorm: the list of subcommands, and the one place that reports. */
+#define _XOPEN_SOURCE 700
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <jansson.h>
+
+#include "cli.h"
+#include "options.h"
+#include "rmsnorm/rmsnorm.h"
+
+static const rmsnorm_cli_command commands[] = {
+    {"run", "run a model, or one operator, on tensor files", rmsnorm_cli_run},
+    {"test", "run ONNX-style test folders", rmsnorm_cli_test},
+    {"infer", "types, shapes and memory of an operator's outputs, also for symbolic shapes", rmsnorm_cli_infer},
+    {"describe", "the operators: types, inputs, outputs, attributes", rmsnorm_cli_describe},
+    {"info", "what this build and this machine offer", rmsnorm_cli_info},
+};
+enum { COMMAND_COUNT = sizeof commands / sizeof commands[0] };
+
+static const char *command_name(const void *table, size_t index)
+{
+    (void)table;
+    return index < COMMAND_COUNT ? commands[index].name : NULL;
+}
+
+static void print_help(void)
+{
+    printf("Usage: rmsnorm SUBCOMMAND [OPTION]... [ARGUMENT]...\n\n"
+           "RMS normalization for ONNX models.\n\nSubcommands:\n");
+    for (size_t i = 0; i < COMMAND_COUNT; ++i) {
+        printf("  %-10s %s\n", commands[i].name, commands[i].help);
+    }
+    printf("\n'rmsnorm SUBCOMMAND --help' explains one, 'rmsnorm --version' prints the version.\n"
+           "Exit codes: 0 done, 1 the answer is no (a test failed), 2 usage or bad input.\n");
+}
+
+static int run(int argc, char **argv)
+{
+    if (argc < 2) {
+        return rmsnorm_cli_fail("no subcommand is given, 'rmsnorm --help' lists them");
+    }
+    const char *word = argv[1];
+    if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0) {
+        print_help();
+        return RMSNORM_CLI_DONE;
+    }
+    if (strcmp(word, "--version") == 0) {
+        printf("rmsnorm %s\n", rmsnorm_version());
+        return RMSNORM_CLI_DONE;
+    }
+    if (word[0] == '-') {
+        return rmsnorm_cli_fail("'%s' comes before the subcommand, options come after it: rmsnorm SUBCOMMAND %s", word,
+                                word);
+    }
+    for (size_t i = 0; i < COMMAND_COUNT; ++i) {
+        if (strcmp(word, commands[i].name) == 0) {
+            return commands[i].run(argc - 1, argv + 1);
+        }
+    }
+    const int nearest = rmsnorm_cli_nearest(word, command_name, NULL);
+    if (nearest >= 0) {
+        return rmsnorm_cli_fail("unknown subcommand '%s', did you mean '%s'? 'rmsnorm --help' lists them", word,
+                                commands[nearest].name);
+    }
+    return rmsnorm_cli_fail("unknown subcommand '%s', 'rmsnorm --help' lists them", word);
+}
+
+/* A closed descriptor 0, 1 or 2 would be given to the next file that is opened, and a tensor file would receive the report.
+ * Opened the wrong way round, it fails when it is used. */
+static void occupy_standard_streams(void)
+{
+    for (int descriptor = 0; descriptor < 3; ++descriptor) {
+        if (fcntl(descriptor, F_GETFD) < 0 && errno == EBADF) {
+            (void)open("/dev/null", descriptor == 0 ? O_WRONLY : O_RDONLY);
+        }
+    }
+}
+
+static void *allocate_json(size_t size)
+{
+    return rmsnorm_cli_allocate(size, 1);
+}
+
+int main(int argc, char **argv)
+{
+    occupy_standard_streams();
+    (void)signal(SIGPIPE, SIG_IGN); /* a closed pipe becomes a failed write with a sentence */
+    json_set_alloc_funcs(allocate_json, free);
+    int code = run(argc, argv);
+    errno = 0;
+    if ((fflush(stdout) != 0 || ferror(stdout)) && code != RMSNORM_CLI_BAD) {
+        code = rmsnorm_cli_fail("standard output cannot be written: %s",
+                                errno != 0 ? strerror(errno) : "an earlier write failed");
+    }
+    if (code == RMSNORM_CLI_BAD) {
+        rmsnorm_cli_report();
+    }
+    return code;
+}

@@ -1,0 +1,102 @@
+/* run.c: rmsnorm run: its command line. */
+#include "run.h"
+
+#include "cli.h"
+#include "operand.h"
+
+enum { OP = 1, ATTRIBUTE, INPUT, OUTPUT, OUTPUT_DIR };
+
+static const rmsnorm_cli_option options[] = {
+    {OP, 0, "op", "NAME", "run one operator: [DOMAIN::]NAME, see rmsnorm describe"},
+    {ATTRIBUTE, 0, "attr", "NAME=VALUE", "an attribute of the operator (again for more)"},
+    {INPUT, 0, "input", "NAME=FILE", "an input of the model by name (again for more)"},
+    {OUTPUT, 'o', "output", "NAME[=FILE]", "write an output; without FILE ask for it (again for more)"},
+    {OUTPUT_DIR, 0, "output-dir", "DIR", "write every output to DIR/NAME.npy"},
+};
+
+static const rmsnorm_cli_usage usage = {
+    .command = "run",
+    .synopsis = "MODEL.onnx [--input NAME=FILE | FILE]... [--output NAME=FILE]... [--output-dir DIR]\n"
+                "--op [DOMAIN::]NAME [--attr NAME=VALUE]... [-o OUTPUT[=FILE]]... INPUT...",
+    .text =
+        "Runs a model made of the RMS normalization operators, or one operator.\n\n"
+        "A model's FILEs fill its declared inputs in order, those given by name left out. An operator's INPUTs fill its\n"
+        "slots in order; _ leaves an optional one out. Of an operator's outputs the first is computed, and those asked\n"
+        "for with -o. Outputs that go to no file are summarized. Nothing is written unless everything could be\n"
+        "computed; several files appear together or not at all.\n\n"
+        "A FILE is X.npy, X.npy:bfloat16 (2-byte items), X.pb (ONNX TensorProto), X.safetensors:TENSOR, or - for\n"
+        "standard input or output; when an output goes to -, the report goes to standard error.\n" RMSNORM_CLI_RANDOM_HELP,
+    .options = options,
+    .option_count = sizeof options / sizeof options[0],
+    .computes = true,
+};
+
+static int parse(rmsnorm_cli_args *args, rmsnorm_cli_request *request)
+{
+    const char *value;
+    for (;;) {
+        const int id = rmsnorm_cli_next(args, &value);
+        switch (id) {
+        case RMSNORM_CLI_POSITIONAL:
+            rmsnorm_cli_list_add(&request->words, value);
+            break;
+        case OP:
+            request->op = value;
+            break;
+        case ATTRIBUTE:
+            rmsnorm_cli_list_add(&request->attributes, value);
+            break;
+        case INPUT:
+            rmsnorm_cli_list_add(&request->inputs, value);
+            break;
+        case OUTPUT:
+            rmsnorm_cli_list_add(&request->outputs, value);
+            break;
+        case OUTPUT_DIR:
+            request->directory = value;
+            break;
+        default:
+            request->json = args->json;
+            return id;
+        }
+    }
+}
+
+static int check(const rmsnorm_cli_request *request)
+{
+    if (request->directory != NULL && request->directory[0] == '\0') {
+        return rmsnorm_cli_fail("--output-dir is empty, a directory is needed ('.' is the present one)");
+    }
+    if (request->op != NULL && request->inputs.count > 0) {
+        return rmsnorm_cli_fail("--input '%s' goes with a model, the inputs of --op are given by slot: INPUT...",
+                                request->inputs.items[0]);
+    }
+    if (request->op == NULL && request->words.count == 0) {
+        return rmsnorm_cli_fail("nothing to run, give a MODEL.onnx or --op NAME; 'rmsnorm run --help' explains");
+    }
+    if (request->op == NULL && request->attributes.count > 0) {
+        return rmsnorm_cli_fail("--attr '%s' goes with --op, a model has its attributes in its nodes",
+                                request->attributes.items[0]);
+    }
+    return RMSNORM_CLI_DONE;
+}
+
+int rmsnorm_cli_run(int argc, char **argv)
+{
+    rmsnorm_cli_args args = {.usage = &usage, .argc = argc, .argv = argv};
+    rmsnorm_cli_request request = {.op = NULL};
+    const int end = parse(&args, &request);
+    int code = end == RMSNORM_CLI_END ? check(&request) : rmsnorm_cli_stopped(end);
+    if (end == RMSNORM_CLI_END && code == RMSNORM_CLI_DONE) {
+        code = rmsnorm_cli_context_open(&args, &request.context);
+        if (code == RMSNORM_CLI_DONE) {
+            code = request.op != NULL ? rmsnorm_cli_run_operator(&request) : rmsnorm_cli_run_model(&request);
+        }
+        rmsnorm_cli_context_close(&request.context);
+    }
+    rmsnorm_cli_list_free(&request.words);
+    rmsnorm_cli_list_free(&request.attributes);
+    rmsnorm_cli_list_free(&request.inputs);
+    rmsnorm_cli_list_free(&request.outputs);
+    return code;
+}

@@ -1,0 +1,20 @@
+/* run.h: what the command line of rmsnorm run asked for. */
+#ifndef RMSNORM_CLI_RUN_H
+#define RMSNORM_CLI_RUN_H
+
+#include "context.h"
+#include "options.h"
+
+typedef struct rmsnorm_cli_request {
+    const char *op;         /* --op, or NULL for a model */
+    const char *directory;  /* --output-dir, or NULL */
+    rmsnorm_cli_list words; /* the model and its files, or the operator's inputs */
+    rmsnorm_cli_list attributes, inputs, outputs;
+    bool json;
+    rmsnorm_cli_context context;
+} rmsnorm_cli_request;
+
+int rmsnorm_cli_run_operator(const rmsnorm_cli_request *request);
+int rmsnorm_cli_run_model(const rmsnorm_cli_request *request);
+
+#endif

@@ -1,0 +1,73 @@
+/* Standard streams that are closed, full or gone. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "support.h"
+
+#define SIMPLE "rmsnorm run --op SimplifiedLayerNormalization "
+
+/* Exit code 2 and one line, whatever the subcommand prints. */
+static void unwritable_output_is_reported(void **state)
+{
+    (void)state;
+    static const char *const commands[] = {
+        "--help", "--version", "info", "info --json", "describe", "describe RMSNormalization --format markdown",
+        "describe --json", "run --help", "infer --op RMSNormalization X=float:2 scale=float",
+        "run --op RMSNormalization random:float:2 random:float:2",
+    };
+    for (size_t i = 0; i < sizeof commands / sizeof commands[0]; ++i) {
+        expect_refused(shell("rmsnorm %s >/dev/full", commands[i]),
+                       (const char *const[]){"standard output cannot be written: No space left on device", NULL});
+        expect_refused(shell("rmsnorm %s >&-", commands[i]),
+                       (const char *const[]){"standard output cannot be written: Bad file descriptor", NULL});
+    }
+}
+
+static void a_closed_pipe_is_no_signal(void **state)
+{
+    (void)state;
+    /* The reader is gone before the writer begins: it ends when it cannot read its own closed input. */
+    outcome result = shell("mkfifo pipe; (exec 3<pipe; exec 3<&-; : >closed) & { while [ ! -e closed ]; do sleep 0.01; done;"
+                           " rmsnorm describe; echo $? >code; } >pipe; cat code");
+    assert_string_equal(result.out, "2\n");
+    assert_string_equal(result.err, "rmsnorm: standard output cannot be written: Broken pipe\n");
+    outcome_free(&result);
+}
+
+static void a_closed_stream_is_not_taken_for_a_file(void **state)
+{
+    (void)state;
+    WRITE("x.npy", RMSNORM_FLOAT, "1,2", 2, -2);
+    WRITE("scale.npy", RMSNORM_FLOAT, "2", 1, 2);
+    REFUSED(SIMPLE "--attr epsilon=12 x.npy scale.npy -o Y=y.npy >&-", "standard output cannot be written");
+    EXPECT("y.npy", RMSNORM_FLOAT, "1,2", 0.5, -1);
+    outcome result = shell("rmsnorm run --op Nothing 2>&-");
+    assert_int_equal(result.code, 2);
+    outcome_free(&result);
+    REFUSED(SIMPLE "- scale.npy <&-", "X: ");
+}
+
+static void an_output_stream_that_fails_leaves_no_files(void **state)
+{
+    (void)state;
+    DONE("mkdir only");
+    REFUSED(SIMPLE "random:float:1,2 random:float:2 -o Y=only/y.npy -o inv_std_var=- >/dev/full", "No space left on device");
+    REFUSED(SIMPLE "random:float:1,2 random:float:2 -o Y=only/y.npy -o inv_std_var=- >&-", "output 'inv_std_var': ");
+    assert_int_equal(entry_count("only"), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(unwritable_output_is_reported),
+        cmocka_unit_test(a_closed_pipe_is_no_signal),
+        cmocka_unit_test(a_closed_stream_is_not_taken_for_a_file),
+        cmocka_unit_test(an_output_stream_that_fails_leaves_no_files),
+    };
+    return cmocka_run_group_tests(tests, folder_make, folder_remove);
+}

@@ -1,0 +1,199 @@
+/* The command line itself: help, versions, and a long table of wrong lines, each answered by one line and exit code 2. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "support.h"
+
+#define SIMPLE "rmsnorm run --op SimplifiedLayerNormalization "
+
+static void help_is_on_standard_output(void **state)
+{
+    (void)state;
+    DONE("rmsnorm --help", "Usage: rmsnorm SUBCOMMAND", "run ", "test ", "infer ", "describe ", "info ", "Exit codes: 0 done");
+    DONE("rmsnorm -h", "Usage: rmsnorm SUBCOMMAND");
+    DONE("rmsnorm run --help", "Usage: rmsnorm run MODEL.onnx", "       rmsnorm run --op", "random:DTYPE", "Options:\n", "-o, --output",
+         "--isa ISA", "--threads N", "--json", "-h, --help", "--version");
+    DONE("rmsnorm test a b --help", "Usage: rmsnorm test DIR...",
+         "float 1e-7 + 1e-5 * |expected|, double 1e-14 + 1e-12 * |expected|, float16 1 ulp, bfloat16 1 ulp");
+    DONE("rmsnorm infer -h", "Usage: rmsnorm infer --op");
+    DONE("rmsnorm describe --help", "Usage: rmsnorm describe [[DOMAIN::]NAME]", "--no-prose");
+    DONE("rmsnorm info --help", "Usage: rmsnorm info\n");
+    DONE("for c in run test infer describe info; do rmsnorm $c --help | awk 'length > 120 || / $/ { exit 1 }' || exit 1; done");
+}
+
+static void version_is_one_line(void **state)
+{
+    (void)state;
+    DONE("[ \"$(rmsnorm --version)\" = 'rmsnorm 0.1.0' ]");
+    DONE("[ \"$(rmsnorm infer --version)\" = 'rmsnorm 0.1.0' ]");
+}
+
+typedef struct wrong {
+    const char *script;
+    const char *sentence; /* a part of the line */
+} wrong;
+
+static void expect_all_refused(const wrong *lines, size_t count)
+{
+    for (size_t i = 0; i < count; ++i) {
+        REFUSED(lines[i].script, lines[i].sentence);
+    }
+}
+
+static void wrong_lines_of_any_subcommand(void **state)
+{
+    (void)state;
+    static const wrong lines[] = {
+        {"rmsnorm", "no subcommand is given, 'rmsnorm --help' lists them"},
+        {"rmsnorm ''", "unknown subcommand ''"},
+        {"rmsnorm rnu", "unknown subcommand 'rnu', did you mean 'run'?"},
+        {"rmsnorm descirbe", "did you mean 'describe'?"},
+        {"rmsnorm frobnicate", "unknown subcommand 'frobnicate', 'rmsnorm --help' lists them"},
+        {"rmsnorm --json info", "'--json' comes before the subcommand, options come after it"},
+        {"rmsnorm info --jsn", "unknown option '--jsn', did you mean '--json'?"},
+        {"rmsnorm info --thread=3", "unknown option '--thread', did you mean '--threads'?"},
+        {"rmsnorm info --frobnicate", "unknown option '--frobnicate', 'rmsnorm info --help' lists the options"},
+        {"rmsnorm info -j", "unknown option '-j'"},
+        {"rmsnorm info ---", "unknown option '---'"},
+        {"rmsnorm info --=3", "unknown option '--'"},
+        {"rmsnorm info --json=1", "option '--json' takes no value, '1' was given"},
+        {"rmsnorm info -h3", "option '--help' takes no value"},
+        {"rmsnorm info --threads", "option '--threads' needs a value: --threads N"},
+        {"rmsnorm info --threads 0", "--threads is '0', allowed are whole numbers from 1 to 1024"},
+        {"rmsnorm info --threads=-1", "--threads is '-1'"},
+        {"rmsnorm info --threads=", "--threads is ''"},
+        {"rmsnorm info --threads 2x", "--threads is '2x'"},
+        {"rmsnorm info --threads 99999999999999999999", "allowed are whole numbers from 1 to 1024"},
+        {"rmsnorm info --isa sse9", "--isa: "},
+        {"rmsnorm info --isa=", "--isa: "},
+        {"rmsnorm info here", "info takes no argument, 'here' was given"},
+        {"rmsnorm info -- --json", "info takes no argument, '--json' was given"},
+        {"RMSNORM_ISA=mmx rmsnorm info", "RMSNORM_ISA"},
+        {"RMSNORM_ISA=mmx " SIMPLE "random:float:2,4 random:float:4", "RMSNORM_ISA"},
+        {"rmsnorm info \"--$(printf 'a\\033[31m\\nb\\377')\"", "unknown option '--a?[31m?b?'"},
+        {"rmsnorm \"$(printf '\\302\\233x\\342\\200\\256')\"", "unknown subcommand '?\?x?\?\?'"},
+        {"rmsnorm info --$(printf '%05000d' 1)", "unknown option '--000"},
+    };
+    expect_all_refused(lines, sizeof lines / sizeof lines[0]);
+}
+
+static void wrong_lines_of_run(void **state)
+{
+    (void)state;
+    WRITE("x.npy", RMSNORM_FLOAT, "1,2", 1, 2);
+    WRITE("int.pb", RMSNORM_FLOAT, "1", 1);
+    write_bytes("short.npy", "\x93NUMPY", 6);
+    write_bytes("empty.onnx", "", 0);
+    static const wrong lines[] = {
+        {"rmsnorm run", "nothing to run, give a MODEL.onnx or --op NAME"},
+        {"rmsnorm run missing.onnx", "missing.onnx"},
+        {"rmsnorm run .", "."},
+        {"rmsnorm run ''", "the name is empty"},
+        {"rmsnorm run empty.onnx", "empty.onnx"},
+        {"rmsnorm run x.npy", "x.npy"},
+        {"rmsnorm run x.onnx --attr epsilon=1", "--attr 'epsilon=1' goes with --op"},
+        {"rmsnorm run x.onnx --output-dir=", "--output-dir is empty"},
+        {"rmsnorm run --op", "option '--op' needs a value: --op NAME"},
+        {"rmsnorm run --op ''", "operator"},
+        {"rmsnorm run --op RMSNorm x.npy", "RMSNormalization"},
+        {"rmsnorm run --op a::b::c x.npy", "a::b::c"},
+        {"rmsnorm run --op com.microsoft::RMSNormalization x.npy", "RMSNormalization"},
+        {"rmsnorm run --op LayerNormalization x.npy", "no operator LayerNormalization"},
+        {SIMPLE "--input X=x.npy", "--input 'X=x.npy' goes with a model"},
+        {SIMPLE, "SimplifiedLayerNormalization: "},
+        {SIMPLE "x.npy", "scale"},
+        {SIMPLE "_ x.npy", "SimplifiedLayerNormalization: "},
+        {SIMPLE "x.npy x.npy x.npy", "3 inputs were given, it has 2: X, scale"},
+        {SIMPLE "x.npy x.npy -o Z=z.npy", "has no output 'Z', it has Y, inv_std_var"},
+        {SIMPLE "x.npy x.npy -o =z.npy", "has no output ''"},
+        {SIMPLE "x.npy x.npy -o", "option '--output' needs a value"},
+        {SIMPLE "x.npy x.npy -o Y=a.npy -o Y", "output 'Y' was asked for twice"},
+        {SIMPLE "x.npy x.npy --attr axis", "axis"},
+        {SIMPLE "x.npy x.npy --attr axis=1.5", "axis"},
+        {SIMPLE "x.npy x.npy --attr axis=7", "axis"},
+        {SIMPLE "x.npy x.npy --attr=epsilon=", "epsilon"},
+        {SIMPLE "x.npy x.npy --attr beta=1", "beta"},
+        {SIMPLE "x.npy x.npy --attr stash_type=16", "stash_type"},
+        {SIMPLE "missing.npy x.npy", "X: missing.npy: "},
+        {SIMPLE "x.npy missing.pb", "scale: missing.pb: "},
+        {SIMPLE "x.npy x.txt", "scale: x.txt: "},
+        {SIMPLE "x.npy short.npy", "scale: short.npy: "},
+        {SIMPLE "x.npy ''", "scale: "},
+        {SIMPLE "x.npy - </dev/null", "scale: "},
+        {SIMPLE "x.npy - <&-", "scale: "},
+        {"rmsnorm run --op SkipSimplifiedLayerNormalization --attr epsilon=nan x.npy x.npy x.npy", "epsilon"},
+        {"rmsnorm run --op SkipSimplifiedLayerNormalization --attr epsilon=-1 x.npy x.npy x.npy", "epsilon"},
+    };
+    expect_all_refused(lines, sizeof lines / sizeof lines[0]);
+}
+
+static void wrong_lines_of_test_infer_and_describe(void **state)
+{
+    (void)state;
+    write_bytes("file", "x", 1);
+    DONE("mkdir nothing");
+#define INFER "rmsnorm infer --op SimplifiedLayerNormalization "
+    static const wrong lines[] = {
+        {"rmsnorm test", "no test folder is given"},
+        {"rmsnorm test missing", "'missing' cannot be read: No such file or directory"},
+        {"rmsnorm test file", "'file' cannot be read: Not a directory"},
+        {"rmsnorm test nothing", "'nothing' is no test folder and holds none"},
+        {"rmsnorm test nothing --rtol x", "--rtol is 'x', allowed are numbers from 0"},
+        {"rmsnorm test nothing --atol=-1", "--atol is '-1'"},
+        {"rmsnorm test nothing --atol nan", "--atol is 'nan'"},
+        {"rmsnorm infer", "no operator is given, write --op [DOMAIN::]NAME"},
+        {INFER "X", "'X' is no input, write INPUT=DTYPE:DIM,DIM,..."},
+        {INFER "Z=float", "has no input 'Z', it has X, scale"},
+        {INFER "X=float X=float", "input 'X' is given twice"},
+        {INFER "X=int8:2", "X: unknown element type 'int8'"},
+        {INFER "X=:2", "X: unknown element type ''"},
+        {INFER "X=float:2,,3", "X: dim 1 is '', allowed are whole numbers from 0, names that begin with a letter, and ?"},
+        {INFER "X=float:-2", "X: dim 0 is '-2'"},
+        {INFER "X=float:2B", "X: dim 0 is '2B'"},
+        {INFER "X=float:??", "X: dim 0 is '?\?'"},
+        {INFER "X=float:2:3", "X: dim 0 is '2:3'"},
+        {INFER "X=float:9999999999999999999", "X: dim 0 is '9999999999999999999'"},
+        {INFER "X=float:1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1 scale=float", "X: more than 16 dims"},
+        {INFER "X=float: scale=float:4", "X"},
+        {INFER "X=float:2,4 scale=float:3", "scale"},
+        {INFER "X=float:2,4 scale=float:4 --output Z", "has no output 'Z'"},
+        {INFER "X=float:2,4 scale=float:4 --attr axis=2", "axis"},
+        {"rmsnorm infer --op SkipSimplifiedLayerNormalization input=float:2,4 skip=float:2,4", "gamma"},
+        {"rmsnorm infer --op SkipSimplifiedLayerNormalization input=double:2,4 skip=double:2,4 gamma=double:4", "double"},
+        {"rmsnorm describe Softmax", "no operator Softmax"},
+        {"rmsnorm describe a b", "one operator at a time: 'a' and 'b' were given"},
+        {"rmsnorm describe --format xml", "--format is 'xml', allowed are text, markdown, json"},
+        {"rmsnorm describe --threads 2", "unknown option '--threads'"},
+    };
+    expect_all_refused(lines, sizeof lines / sizeof lines[0]);
+}
+
+static void options_stand_in_any_place_and_form(void **state)
+{
+    (void)state;
+    WRITE("x.npy", RMSNORM_FLOAT, "1,2", 2, -2);
+    WRITE("-s.npy", RMSNORM_FLOAT, "2", 1, 2);
+    DONE("rmsnorm run x.npy --op=SimplifiedLayerNormalization --attr=epsilon=12 --threads=1 -- -s.npy",
+         "on the CPU: ", ", 1 thread\n", "first 0.5, -1\n");
+    DONE("rmsnorm run --threads 3 --threads 1 --op SimplifiedLayerNormalization -oY=y.npy x.npy ./-s.npy", ", 1 thread\n",
+         "-> y.npy\n");
+    DONE("rmsnorm run --op SimplifiedLayerNormalization -o=Y=z.npy x.npy ./-s.npy && cmp y.npy z.npy");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(help_is_on_standard_output),
+        cmocka_unit_test(version_is_one_line),
+        cmocka_unit_test(wrong_lines_of_any_subcommand),
+        cmocka_unit_test(wrong_lines_of_run),
+        cmocka_unit_test(wrong_lines_of_test_infer_and_describe),
+        cmocka_unit_test(options_stand_in_any_place_and_form),
+    };
+    return cmocka_run_group_tests(tests, folder_make, folder_remove);
+}
