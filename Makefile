@@ -1,0 +1,47 @@
+# The commands of this project. Each works alone on a fresh Debian 12 machine: what is missing is fetched first.
+PREFIX ?= /usr/local
+PRESETS ?= dev clang asan ubsan tsan aarch64
+
+.PHONY: help run test bench install format clean distclean
+help:
+	@echo 'make run      build, then normalize a real ONNX node test and a Llama-shaped skip node'
+	@echo 'make test     every check; PRESETS="dev asan" for some of: $(PRESETS)'
+	@echo 'make bench    time the kernels'
+	@echo 'make install  libraries (static and shared), headers and command into $$(DESTDIR)$$(PREFIX), now $(DESTDIR)$(PREFIX)'
+	@echo 'make format   let clang-format write every C file'
+	@echo 'make clean    remove what was built; distclean: and what was fetched'
+
+run:
+	@scripts/bootstrap run
+	@scripts/logged release.configure cmake --preset release
+	@scripts/logged release.build cmake --build --preset release
+	@scripts/run-demo build/release/rmsnorm
+
+test:
+	@scripts/bootstrap test
+	@scripts/run-tests $(PRESETS)
+
+bench:
+	@scripts/bootstrap run
+	@scripts/logged bench.configure cmake --preset bench
+	@scripts/logged bench.build cmake --build --preset bench --target kerncheck
+	@build/bench/tests/kerncheck/kerncheck --bench
+
+# The shared libraries first, so that the command that stays is the one linked statically.
+install:
+	@scripts/bootstrap run
+	@for kind in shared release; do \
+	    scripts/logged $$kind.configure cmake --preset $$kind -DCMAKE_INSTALL_PREFIX='$(PREFIX)' && \
+	    scripts/logged $$kind.build cmake --build --preset $$kind && \
+	    scripts/logged $$kind.install cmake --install build/$$kind || exit 1; \
+	done
+	@test -n '$(DESTDIR)' || test "$$(id -u)" != 0 || ldconfig
+
+format:
+	@scripts/check-style --fix
+
+clean:
+	@test ! -d build || find build -mindepth 1 -maxdepth 1 ! -name deps -exec rm -rf {} +
+
+distclean:
+	@rm -rf build

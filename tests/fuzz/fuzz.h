@@ -1,0 +1,27 @@
+/* fuzz.h: what must hold whatever bytes a reader is given. */
+#ifndef RMSNORM_TESTS_FUZZ_FUZZ_H
+#define RMSNORM_TESTS_FUZZ_FUZZ_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "graph/source.h"
+#include "rmsnorm/graph.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+/* Ends the run, with the line, unless the condition holds; also in builds without asserts. */
+#define FUZZ_CHECK(condition) ((condition) ? (void)0 : fuzz_stop(#condition, __FILE__, __LINE__))
+void fuzz_stop(const char *condition, const char *file, int line);
+
+/* A refusal has one line, which names the file and does not blame the memory. */
+void fuzz_check_status(rmsnorm_status status);
+
+/* Every element can be read, memory is aligned, and the shape fits. */
+void fuzz_check_tensor(const rmsnorm_tensor *tensor);
+
+/* The tensor written as `header` and elements, and read back, is the same to the bit. */
+typedef rmsnorm_status (*fuzz_reader)(rmsnorm_source *source, rmsnorm_tensor *tensor, const char **name);
+void fuzz_check_again(const rmsnorm_tensor *tensor, uint8_t *header, size_t header_size, fuzz_reader read);
+
+#endif

@@ -1,0 +1,61 @@
+/* seeds: writes a few small honest files of each format into FOLDER/{npy,pb,safetensors,onnx}, where the fuzzers
+ * start. */
+#define _XOPEN_SOURCE 700
+
+#include "graph/models.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+static const char *in(const char *folder, const char *name)
+{
+    static char path[4096];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    return path;
+}
+
+static int write_tensors(const char *folder)
+{
+    static uint8_t data[96];
+    for (size_t i = 0; i < sizeof data; i++) {
+        data[i] = (uint8_t)(i * 37);
+    }
+    static const rmsnorm_dtype types[] = {RMSNORM_FLOAT, RMSNORM_FLOAT16, RMSNORM_DOUBLE, RMSNORM_BFLOAT16};
+    int failures = 0;
+    for (size_t i = 0; i < 4; i++) {
+        const rmsnorm_tensor tensor = {.dtype = types[i], .rank = 3, .dims = {2, 1, 3}, .data = data};
+        const char *const type = rmsnorm_dtype_name(types[i]);
+        char name[64];
+        snprintf(name, sizeof name, "npy/%s.npy%s", type, types[i] == RMSNORM_BFLOAT16 ? ":bfloat16" : "");
+        failures += rmsnorm_tensor_write(in(folder, name), &tensor, NULL) != RMSNORM_OK;
+        snprintf(name, sizeof name, "pb/%s.pb", type);
+        failures += rmsnorm_tensor_write(in(folder, name), &tensor, "w") != RMSNORM_OK;
+        snprintf(name, sizeof name, "safetensors/%s.safetensors:x", type);
+        failures += rmsnorm_tensor_write(in(folder, name), &tensor, NULL) != RMSNORM_OK;
+    }
+    return failures;
+}
+
+int main(int argc, char **argv)
+{
+    static const char *const formats[] = {"npy", "pb", "safetensors", "onnx"};
+    if (argc != 2) {
+        fprintf(stderr, "usage: %s FOLDER\n", argv[0]);
+        return 2;
+    }
+    mkdir(argv[1], 0777);
+    for (size_t i = 0; i < 4; i++) {
+        mkdir(in(argv[1], formats[i]), 0777);
+    }
+    bytes model = rich_model();
+    save(in(argv[1], "onnx/rich.onnx"), &model);
+    release(&model);
+    bytes two = safetensors_file("{\"__metadata__\":{\"a\":\"b\"},"
+                                 "\"first\":{\"dtype\":\"U8\",\"shape\":[3,0],\"data_offsets\":[0,0]},"
+                                 "\"second\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,4]}}",
+                                 "1234", 4);
+    save(in(argv[1], "safetensors/two.safetensors"), &two);
+    release(&two);
+    return write_tensors(argv[1]) == 0 ? 0 : 1;
+}
