@@ -81,7 +81,8 @@ int rmsnorm_cli_compare(const char *name, const rmsnorm_tensor *actual, const rm
                                 rmsnorm_cli_shape(expected, text[1]));
     }
     const rmsnorm_cli_tolerance tolerance = rmsnorm_cli_tolerance_of(actual->dtype, chosen);
-    const bool narrow = rmsnorm_dtype_size(actual->dtype) == 2;
+    const bool stepwise = rmsnorm_dtype_size(actual->dtype) == 2;
+    const bool single = actual->dtype != RMSNORM_DOUBLE;
     const int64_t count = rmsnorm_tensor_count(actual);
     int64_t outside = 0;
     int64_t first = 0;
@@ -89,12 +90,12 @@ int rmsnorm_cli_compare(const char *name, const rmsnorm_tensor *actual, const rm
         const double wanted = rmsnorm_cli_element(expected, i);
         const double off = difference_of(rmsnorm_cli_element(actual, i), wanted);
         const int32_t steps =
-            narrow && off > 0 && off < (double)INFINITY ? rmsnorm_cli_element_steps(actual, expected, i) : 0;
+            stepwise && off > 0 && off < (double)INFINITY ? rmsnorm_cli_element_steps(actual, expected, i) : 0;
         difference->largest = off > difference->largest ? off : difference->largest;
         difference->steps = steps > difference->steps ? steps : difference->steps;
         const bool inside =
             off == 0 || (off < (double)INFINITY && (off <= tolerance.absolute + tolerance.relative * fabs(wanted) ||
-                                                    (narrow && steps <= tolerance.steps)));
+                                                    (stepwise && steps <= tolerance.steps)));
         if (!inside) {
             first = outside++ == 0 ? i : first;
         }
@@ -108,7 +109,7 @@ int rmsnorm_cli_compare(const char *name, const rmsnorm_tensor *actual, const rm
         "output '%s': %" PRId64 " of %" PRId64 " elements are off by more than %s; %s is %s, expected %s; "
         "largest difference %s",
         name, outside, count, rmsnorm_cli_tolerance_text(&tolerance, allowed), position(actual, first, text[0]),
-        rmsnorm_cli_number(rmsnorm_cli_element(actual, first), narrow, numbers[0]),
-        rmsnorm_cli_number(rmsnorm_cli_element(expected, first), narrow, numbers[1]),
+        rmsnorm_cli_number(rmsnorm_cli_element(actual, first), single, numbers[0]),
+        rmsnorm_cli_number(rmsnorm_cli_element(expected, first), single, numbers[1]),
         rmsnorm_cli_rounded(difference->largest, numbers[2]));
 }

@@ -1,4 +1,7 @@
 /* describe_json.c: an operator's page for programs. */
+#include <stdio.h>
+#include <string.h>
+
 #include "describe.h"
 #include "json.h"
 #include "text.h"
@@ -22,7 +25,12 @@ static json_t *support_json(const rmsnorm_operator *op)
         json_t *entry = json_object();
         const char *name;
         for (int i = 0; (name = rmsnorm_cli_support_name(i)) != NULL; ++i) {
-            (void)json_object_set_new(entry, name, json_boolean(rmsnorm_cli_support_at(&op->support[device], i)));
+            char key[32]; /* "shape_inference" */
+            (void)snprintf(key, sizeof key, "%s", name);
+            for (char *space = key; (space = strchr(space, ' ')) != NULL;) {
+                *space = '_';
+            }
+            (void)json_object_set_new(entry, key, json_boolean(rmsnorm_cli_support_at(&op->support[device], i)));
         }
         (void)json_object_set_new(devices, rmsnorm_cli_device_key(device), entry);
     }

@@ -23,7 +23,8 @@ static const char about[] =
     "Runs test folders: DIR/model.onnx on DIR/test_data_set_N/input_K.pb against output_K.pb. A DIR may also be a folder\n"
     "of such folders. Files belong to the declared inputs and outputs by tensor name where all names match, else by\n"
     "position. Prints a line for each data set; the last line is 'N passed, N failed'. Exit code 1 if any failed.\n\n"
-    "Largest differences allowed: %s.\n"
+    "Differences allowed: %s.\n"
+    "NaN equals NaN, and infinities must be the same.\n"
     "A double that the model computes in float (RMSNormalization with stash_type 1) may need another: --rtol 1e-5.\n";
 
 typedef struct suite {
@@ -44,8 +45,15 @@ static const char *tolerances(const rmsnorm_cli_tolerance *chosen, char text[RMS
         rmsnorm_cli_append(text, RMSNORM_CLI_SHAPE, "%s%s %s", i == 0 ? "" : ", ", rmsnorm_dtype_name(types[i]),
                            rmsnorm_cli_tolerance_text(&tolerance, one));
     }
-    rmsnorm_cli_append(text, RMSNORM_CLI_SHAPE, "; NaN equals NaN, infinities must be the same");
     return text;
+}
+
+/* What went wrong, without the folder when it begins with it: that stands in front already. */
+static const char *sentence_in(const char *folder)
+{
+    const char *sentence = rmsnorm_cli_sentence();
+    const size_t length = strlen(folder);
+    return strncmp(sentence, folder, length) == 0 && sentence[length] == '/' ? sentence + length + 1 : sentence;
 }
 
 static void report(suite *all, const char *name, int code, const rmsnorm_cli_results *results)
@@ -57,7 +65,7 @@ static void report(suite *all, const char *name, int code, const rmsnorm_cli_res
         (void)json_object_set_new(test, "name", rmsnorm_cli_json_text(name));
         (void)json_object_set_new(test, "ok", json_boolean(ok));
         if (!ok) {
-            (void)json_object_set_new(test, "error", json_string(rmsnorm_cli_sentence()));
+            (void)json_object_set_new(test, "error", json_string(sentence_in(name)));
         }
         json_t *differences = json_object();
         for (size_t i = 0; i < results->count; ++i) {
@@ -74,7 +82,7 @@ static void report(suite *all, const char *name, int code, const rmsnorm_cli_res
     rmsnorm_cli_show(stdout, name);
     printf(": ");
     if (!ok) {
-        printf("%s", rmsnorm_cli_sentence());
+        fputs(sentence_in(name), stdout);
     }
     for (size_t i = 0; i < results->count && ok; ++i) {
         char number[RMSNORM_CLI_NUMBER];
@@ -144,7 +152,7 @@ static int test(const rmsnorm_cli_args *args, const rmsnorm_cli_list *directorie
     if (code == RMSNORM_CLI_DONE) {
         suite all = {*chosen, &context, args->json ? json_array() : NULL, 0, 0};
         if (!args->json) {
-            printf("allowed differences: %s\n", tolerances(chosen, text));
+            printf("differences allowed: %s\n", tolerances(chosen, text));
         }
         for (size_t i = 0; i < folders.count; ++i) {
             test_folder(&all, folders.items[i]);

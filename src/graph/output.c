@@ -70,7 +70,7 @@ static bool write_elements(int descriptor, const rmsnorm_tensor *tensor)
     const size_t item = rmsnorm_dtype_size(tensor->dtype);
     const size_t count = (size_t)rmsnorm_tensor_count(tensor);
     const size_t row = tensor->rank > 0 ? (size_t)tensor->dims[tensor->rank - 1] : 1;
-    if (count == 0) {
+    if (count == 0 || row == 0) {
         return true;
     }
     if (tensor->row_stride == 0 && !rmsnorm_bytes_differ(item, false)) {

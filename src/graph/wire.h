@@ -7,9 +7,9 @@
 
 #include "rmsnorm/rmsnorm.h"
 
-/* Subgraphs nest by about four messages a level (graph, node, attribute, graph); protobuf-c needs about 1 KiB of stack
- * a message. ONNX's own limit is protobuf's: 100. */
-#define RMSNORM_WIRE_DEPTH 100
+/* A subgraph is three messages deeper than its graph (node, attribute, graph), so this allows twenty in each other.
+ * protobuf-c needs some 1.2 KiB of stack a message: 80 KiB in all, for threads with small stacks. */
+#define RMSNORM_WIRE_DEPTH 64
 
 /* Memory for one unpacked message. Bytes are counted when allocated and not given back, which bounds the peak as
  * well. */
@@ -19,9 +19,9 @@ typedef struct rmsnorm_budget {
     ProtobufCAllocator allocator; /* refers to this budget: it must not move */
 } rmsnorm_budget;
 
-/* The base plus the factor times the size of the file. The dearest honest file is a graph of nothing but short nodes: it
- * takes 17 bytes for one, most of them this library's view (tests/graph/test_memory.c measures it). int64_data of small
- * numbers takes 8, weights take 1. An empty message takes up to 300 for one. */
+/* The base plus the factor times the size of the file. The dearest honest file is a graph of nothing but short
+ * nodes: it takes 17 bytes for one, most of them this library's view (tests/graph/test_memory.c measures it).
+ * int64_data of small numbers takes 8, weights take 1. An empty message takes up to 300 for one. */
 #define RMSNORM_BUDGET_BASE ((size_t)64 << 20)
 #define RMSNORM_BUDGET_FACTOR 24
 

@@ -65,8 +65,8 @@ static rmsnorm_status check_int(const rmsnorm_operator *op, const rmsnorm_attrib
 static rmsnorm_status check_float(const rmsnorm_operator *op, const rmsnorm_attribute *attribute, float value)
 {
     const bool legal = op->kind != RMSNORM_SKIP_SIMPLIFIED_LAYER_NORMALIZATION || (isfinite(value) && value >= 0.0f);
-    RMSNORM_CHECK(legal, RMSNORM_INVALID_ARGUMENT, "%s: %s is %g; allowed: %s", op->name, attribute->name, (double)value,
-                  attribute->allowed);
+    RMSNORM_CHECK(legal, RMSNORM_INVALID_ARGUMENT, "%s: %s is %g; allowed: %s", op->name, attribute->name,
+                  (double)value, attribute->allowed);
     return RMSNORM_OK;
 }
 
@@ -137,8 +137,8 @@ rmsnorm_status rmsnorm_attributes_set_int(const rmsnorm_operator *op, rmsnorm_at
     return RMSNORM_OK;
 }
 
-rmsnorm_status rmsnorm_attributes_set_float(const rmsnorm_operator *op, rmsnorm_attributes *attributes, const char *name,
-                                            float value)
+rmsnorm_status rmsnorm_attributes_set_float(const rmsnorm_operator *op, rmsnorm_attributes *attributes,
+                                            const char *name, float value)
 {
     static const char function[] = "rmsnorm_attributes_set_float";
     RMSNORM_CHECK(name != NULL, RMSNORM_INVALID_ARGUMENT, "%s: the name is NULL", function);
@@ -174,8 +174,7 @@ static bool parse_float(const char *text, float *value)
     const size_t length = strlen(text);
     const char *const point = strchr(text, '.');
     const size_t whole = point != NULL ? (size_t)(point - text) : length;
-    if (length == 0 || length > 128 || strspn(text, digits) != length ||
-        snprintf(half, sizeof half, "%.1f", 0.5) < 3) {
+    if (length == 0 || length > 128 || strspn(text, digits) != length || snprintf(half, sizeof half, "%.1f", 0.5) < 3) {
         return false;
     }
     const int radix_length = (int)strlen(half) - 2;
@@ -188,12 +187,14 @@ static bool parse_float(const char *text, float *value)
     return end != local && *end == '\0' && !(errno == ERANGE && isinf(*value));
 }
 
-rmsnorm_status rmsnorm_attributes_parse(const rmsnorm_operator *op, rmsnorm_attributes *attributes, const char *assignment)
+rmsnorm_status rmsnorm_attributes_parse(const rmsnorm_operator *op, rmsnorm_attributes *attributes,
+                                        const char *assignment)
 {
     static const char function[] = "rmsnorm_attributes_parse";
     RMSNORM_CHECK(assignment != NULL, RMSNORM_INVALID_ARGUMENT, "%s: the assignment is NULL", function);
     const char *const sign = strchr(assignment, '=');
-    RMSNORM_CHECK(sign != NULL, RMSNORM_INVALID_ARGUMENT, "attribute '%.100s' has no value; allowed: NAME=VALUE", assignment);
+    RMSNORM_CHECK(sign != NULL, RMSNORM_INVALID_ARGUMENT, "attribute '%.100s' has no value; allowed: NAME=VALUE",
+                  assignment);
     const rmsnorm_attribute *attribute = NULL;
     RMSNORM_TRY(find(function, op, attributes, assignment, (size_t)(sign - assignment), &attribute));
     const char *const text = sign + 1;
@@ -205,7 +206,8 @@ rmsnorm_status rmsnorm_attributes_parse(const rmsnorm_operator *op, rmsnorm_attr
         return rmsnorm_attributes_set_int(op, attributes, attribute->name, value);
     }
     float value = 0.0f;
-    RMSNORM_CHECK(parse_float(text, &value), RMSNORM_INVALID_ARGUMENT, "%s: %s is '%.100s'; allowed: a float number, %s",
-                  op->name, attribute->name, text, attribute->allowed);
+    RMSNORM_CHECK(parse_float(text, &value), RMSNORM_INVALID_ARGUMENT,
+                  "%s: %s is '%.100s'; allowed: a float number, %s", op->name, attribute->name, text,
+                  attribute->allowed);
     return rmsnorm_attributes_set_float(op, attributes, attribute->name, value);
 }

@@ -24,8 +24,8 @@ static rmsnorm_dtypes allowed_types(const rmsnorm_call *call, const rmsnorm_type
     return types;
 }
 
-static rmsnorm_status bind_type(const rmsnorm_call *call, const rmsnorm_slot *slot, size_t constraint, rmsnorm_dtype dtype,
-                                binding *bound)
+static rmsnorm_status bind_type(const rmsnorm_call *call, const rmsnorm_slot *slot, size_t constraint,
+                                rmsnorm_dtype dtype, binding *bound)
 {
     const char *const op = call->op->name;
     if (dtype == RMSNORM_UNDEFINED && !call->strict) {
@@ -56,12 +56,13 @@ static rmsnorm_status check_uncounted(const rmsnorm_call *call, const char *name
     for (int32_t i = 0; i < tensor->rank; ++i) {
         const int64_t dim = tensor->dims[i];
         RMSNORM_CHECK(dim >= 0 || (dim == RMSNORM_UNKNOWN && !call->strict), RMSNORM_INVALID_ARGUMENT,
-                      "%s: %s has the shape %s; allowed: dims of 0 and up%s", op, name, rmsnorm_words_tensor(tensor).text,
-                      call->strict ? ", as numbers" : "");
+                      "%s: %s has the shape %s; allowed: dims of 0 and up%s", op, name,
+                      rmsnorm_words_tensor(tensor).text, call->strict ? ", as numbers" : "");
         symbolic = symbolic || dim < 0;
     }
-    RMSNORM_CHECK(symbolic, RMSNORM_INVALID_ARGUMENT, "%s: %s has the shape %s; allowed: at most 2^63 - 1 elements and bytes",
-                  op, name, rmsnorm_words_tensor(tensor).text);
+    RMSNORM_CHECK(symbolic, RMSNORM_INVALID_ARGUMENT,
+                  "%s: %s has the shape %s; allowed: at most 2^63 - 1 elements and bytes", op, name,
+                  rmsnorm_words_tensor(tensor).text);
     return RMSNORM_OK;
 }
 
@@ -70,11 +71,12 @@ static rmsnorm_status take_inputs(rmsnorm_call *call, const rmsnorm_tensor *cons
     const rmsnorm_operator *const op = call->op;
     const bool skip = op->kind == RMSNORM_SKIP_SIMPLIFIED_LAYER_NORMALIZATION;
     RMSNORM_CHECK(inputs != NULL || count == 0, RMSNORM_INVALID_ARGUMENT,
-                  "%s: the array of inputs is NULL for a count of %zu; allowed: an array, or a count of 0", op->name, count);
+                  "%s: the array of inputs is NULL for a count of %zu; allowed: an array, or a count of 0", op->name,
+                  count);
     for (size_t i = op->input_count; i < count; ++i) {
-        RMSNORM_CHECK(inputs[i] == NULL, RMSNORM_INVALID_ARGUMENT, "%s: an input in slot %zu; allowed: slots 0 to %zu (%s)%s",
-                      op->name, i, op->input_count - 1, rmsnorm_words_slots(op->inputs, op->input_count).text,
-                      skip ? ", there is no beta" : "");
+        RMSNORM_CHECK(inputs[i] == NULL, RMSNORM_INVALID_ARGUMENT,
+                      "%s: an input in slot %zu; allowed: slots 0 to %zu (%s)%s", op->name, i, op->input_count - 1,
+                      rmsnorm_words_slots(op->inputs, op->input_count).text, skip ? ", there is no beta" : "");
     }
     for (size_t i = 0; i < op->input_count; ++i) {
         const rmsnorm_slot *const slot = &op->inputs[i];
@@ -99,15 +101,18 @@ static rmsnorm_status take_inputs(rmsnorm_call *call, const rmsnorm_tensor *cons
 /* ---- Outputs --------------------------------------------------------------------------------- */
 
 /* An output has the type of its constraint. One that no input has is that of the statistics, whose type stash_type tells. */
-static rmsnorm_status take_outputs(rmsnorm_call *call, rmsnorm_tensor *const *outputs, size_t count, const binding *bound)
+static rmsnorm_status take_outputs(rmsnorm_call *call, rmsnorm_tensor *const *outputs, size_t count,
+                                   const binding *bound)
 {
     const rmsnorm_operator *const op = call->op;
     const bool skip = op->kind == RMSNORM_SKIP_SIMPLIFIED_LAYER_NORMALIZATION;
     RMSNORM_CHECK(outputs != NULL || count == 0, RMSNORM_INVALID_ARGUMENT,
-                  "%s: the array of outputs is NULL for a count of %zu; allowed: an array, or a count of 0", op->name, count);
+                  "%s: the array of outputs is NULL for a count of %zu; allowed: an array, or a count of 0", op->name,
+                  count);
     for (size_t i = op->output_count; i < count; ++i) {
-        RMSNORM_CHECK(outputs[i] == NULL, RMSNORM_INVALID_ARGUMENT, "%s: an output in slot %zu; allowed: slots 0 to %zu (%s)",
-                      op->name, i, op->output_count - 1, rmsnorm_words_slots(op->outputs, op->output_count).text);
+        RMSNORM_CHECK(outputs[i] == NULL, RMSNORM_INVALID_ARGUMENT,
+                      "%s: an output in slot %zu; allowed: slots 0 to %zu (%s)", op->name, i, op->output_count - 1,
+                      rmsnorm_words_slots(op->outputs, op->output_count).text);
     }
     for (size_t i = 0; i < op->output_count; ++i) {
         const rmsnorm_slot *const slot = &op->outputs[i];
@@ -124,10 +129,12 @@ static rmsnorm_status take_outputs(rmsnorm_call *call, rmsnorm_tensor *const *ou
 /* ---- The call -------------------------------------------------------------------------------- */
 
 rmsnorm_status rmsnorm_call_check(rmsnorm_call *call, const rmsnorm_operator *op, const rmsnorm_attributes *attributes,
-                                  const rmsnorm_tensor *const *inputs, size_t input_count, rmsnorm_tensor *const *outputs,
-                                  size_t output_count, bool strict, rmsnorm_constraints *constraints)
+                                  const rmsnorm_tensor *const *inputs, size_t input_count,
+                                  rmsnorm_tensor *const *outputs, size_t output_count, bool strict,
+                                  rmsnorm_constraints *constraints)
 {
-    RMSNORM_CHECK(op != NULL, RMSNORM_INVALID_ARGUMENT, "the operator is NULL; allowed: one that rmsnorm_operator_find gives");
+    RMSNORM_CHECK(op != NULL, RMSNORM_INVALID_ARGUMENT,
+                  "the operator is NULL; allowed: one that rmsnorm_operator_find gives");
     call->op = op;
     call->strict = strict;
     call->constraints = constraints;

@@ -6,10 +6,10 @@
 
 /* Index: TensorProto.DataType. */
 static const char *const names[] = {
-    "undefined", "float",        "uint8",          "int8",       "uint16",         "int16",      "int32",
-    "int64",     "string",       "bool",           "float16",    "double",         "uint32",     "uint64",
-    "complex64", "complex128",   "bfloat16",       "float8e4m3fn", "float8e4m3fnuz", "float8e5m2", "float8e5m2fnuz",
-    "uint4",     "int4",         "float4e2m1",     "float8e8m0", "uint2",          "int2",
+    "undefined", "float",      "uint8",      "int8",         "uint16",         "int16",      "int32",
+    "int64",     "string",     "bool",       "float16",      "double",         "uint32",     "uint64",
+    "complex64", "complex128", "bfloat16",   "float8e4m3fn", "float8e4m3fnuz", "float8e5m2", "float8e5m2fnuz",
+    "uint4",     "int4",       "float4e2m1", "float8e8m0",   "uint2",          "int2",
 };
 
 const char *rmsnorm_dtype_name(rmsnorm_dtype dtype)
@@ -24,8 +24,8 @@ rmsnorm_dtype rmsnorm_dtype_from_name(const char *name)
         const char *name;
         rmsnorm_dtype dtype;
     } spellings[] = {
-        {"float", RMSNORM_FLOAT},     {"float32", RMSNORM_FLOAT},   {"float16", RMSNORM_FLOAT16},
-        {"double", RMSNORM_DOUBLE},   {"float64", RMSNORM_DOUBLE},  {"bfloat16", RMSNORM_BFLOAT16},
+        {"float", RMSNORM_FLOAT},   {"float32", RMSNORM_FLOAT},  {"float16", RMSNORM_FLOAT16},
+        {"double", RMSNORM_DOUBLE}, {"float64", RMSNORM_DOUBLE}, {"bfloat16", RMSNORM_BFLOAT16},
     };
     for (size_t i = 0; name != NULL && i < sizeof spellings / sizeof spellings[0]; ++i) {
         if (strcmp(name, spellings[i].name) == 0) {

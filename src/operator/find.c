@@ -97,8 +97,8 @@ const rmsnorm_operator *rmsnorm_operator_find(const char *domain, const char *na
         domain = "";
     }
     if (opset < 0) {
-        rmsnorm_fail(RMSNORM_INVALID_ARGUMENT, "%.100s: the opset version is %" PRId64 "; allowed: 0 for the newest, or 1 and up",
-                     name, opset);
+        rmsnorm_fail(RMSNORM_INVALID_ARGUMENT,
+                     "%.100s: the opset version is %" PRId64 "; allowed: 0 for the newest, or 1 and up", name, opset);
         return NULL;
     }
     const rmsnorm_operator *op;
@@ -109,8 +109,8 @@ const rmsnorm_operator *rmsnorm_operator_find(const char *domain, const char *na
             continue;
         }
         if (opset != 0 && opset < op->since_version) {
-            rmsnorm_fail(RMSNORM_NOT_FOUND, "%s: not in opset %" PRId64 " of %.100s; it is there since opset %d", op->name,
-                         opset, rmsnorm_words_domain(domain), op->since_version);
+            rmsnorm_fail(RMSNORM_NOT_FOUND, "%s: not in opset %" PRId64 " of %.100s; it is there since opset %d",
+                         op->name, opset, rmsnorm_words_domain(domain), op->since_version);
             return NULL;
         }
         return op;
@@ -127,8 +127,8 @@ const rmsnorm_operator *rmsnorm_operator_parse(const char *name)
     const char *const colons = strstr(name, "::");
     if (colons != NULL) {
         char domain[MAX_NAME];
-        const int length = snprintf(domain, sizeof domain, "%.*s", (int)(colons - name < MAX_NAME ? colons - name : MAX_NAME),
-                                    name);
+        const int length =
+            snprintf(domain, sizeof domain, "%.*s", (int)(colons - name < MAX_NAME ? colons - name : MAX_NAME), name);
         if (length < 0 || length >= MAX_NAME) {
             return not_found(NULL, name);
         }

@@ -6,8 +6,9 @@
 static const char *const device_names[RMSNORM_DEVICE_COUNT] = {"CPU", "WebGPU"};
 
 rmsnorm_status rmsnorm_peak_memory(const rmsnorm_operator *op, const rmsnorm_attributes *attributes,
-                                   const rmsnorm_tensor *const *inputs, size_t input_count, rmsnorm_tensor *const *outputs,
-                                   size_t output_count, rmsnorm_device device, rmsnorm_memory *memory)
+                                   const rmsnorm_tensor *const *inputs, size_t input_count,
+                                   rmsnorm_tensor *const *outputs, size_t output_count, rmsnorm_device device,
+                                   rmsnorm_memory *memory)
 {
     rmsnorm_call call;
     RMSNORM_TRY(rmsnorm_call_check(&call, op, attributes, inputs, input_count, outputs, output_count, false, NULL));

@@ -22,8 +22,9 @@ static bool meet(const rmsnorm_view *a, const rmsnorm_view *b)
     }
     /* One row fits any stride that is not shorter. */
     const size_t stride = a->rows > 1 ? a->stride_bytes : b->stride_bytes;
-    const bool one_stride = (a->rows == 1 || a->stride_bytes == stride) && (b->rows == 1 || b->stride_bytes == stride) &&
-                            a->row_bytes <= stride && b->row_bytes <= stride;
+    const bool one_stride = (a->rows == 1 || a->stride_bytes == stride) &&
+                            (b->rows == 1 || b->stride_bytes == stride) && a->row_bytes <= stride &&
+                            b->row_bytes <= stride;
     if (!one_stride) {
         return true;
     }
@@ -48,14 +49,16 @@ rmsnorm_status rmsnorm_check_overlaps(const rmsnorm_call *call, const rmsnorm_vi
         }
         for (size_t i = 0; i < op->input_count; ++i) {
             const bool apart = !meet(&outputs[o], &inputs[i]);
-            RMSNORM_CHECK(apart || is_same(&outputs[o], &inputs[i]), RMSNORM_INVALID_ARGUMENT,
-                          "%s: %s overlaps %s without being the same buffer; allowed: memory of its own, or exactly that of an "
-                          "input with the same type, shape and stride",
-                          op->name, op->outputs[o].name, op->inputs[i].name);
+            RMSNORM_CHECK(
+                apart || is_same(&outputs[o], &inputs[i]), RMSNORM_INVALID_ARGUMENT,
+                "%s: %s overlaps %s without being the same buffer; allowed: memory of its own, or exactly that of an "
+                "input with the same type, shape and stride",
+                op->name, op->outputs[o].name, op->inputs[i].name);
         }
         for (size_t other = 0; other < o; ++other) {
-            RMSNORM_CHECK(!meet(&outputs[o], &outputs[other]), RMSNORM_INVALID_ARGUMENT, "%s: %s overlaps %s; allowed: memory of its own for each output",
-                          op->name, op->outputs[o].name, op->outputs[other].name);
+            RMSNORM_CHECK(!meet(&outputs[o], &outputs[other]), RMSNORM_INVALID_ARGUMENT,
+                          "%s: %s overlaps %s; allowed: memory of its own for each output", op->name,
+                          op->outputs[o].name, op->outputs[other].name);
         }
     }
     return RMSNORM_OK;

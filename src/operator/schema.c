@@ -70,8 +70,9 @@ static const rmsnorm_slot skip_outputs[] = {
     {"inv_std_var", type_u, "the shape of input, the last dim 1", false,
      PROSE("1 / sqrt(mean(sum^2) + epsilon) of each row.")},
     {"input_skip_bias_sum", type_t, "the shape of input", false,
-     PROSE("(input + skip) + bias, rounded to T once: the residual of the next layer. The normalization itself uses the "
-           "unrounded sum.")},
+     PROSE(
+         "(input + skip) + bias, rounded to T once: the residual of the next layer. The normalization itself uses the "
+         "unrounded sum.")},
 };
 static const rmsnorm_attribute skip_attributes[] = {
     {rmsnorm_epsilon, RMSNORM_ATTRIBUTE_FLOAT, 0, 1e-12f, "finite and >= 0",
@@ -105,25 +106,47 @@ static const rmsnorm_type_constraint rms_types[] = {
 #define SLOTS(inputs, outputs, attributes, types) \
     inputs, COUNT(inputs), outputs, COUNT(outputs), attributes, COUNT(attributes), types, COUNT(types)
 
-#define ON_CPU {.run = true, .shape_inference = true, .peak_memory = true}
-#define ON_WEBGPU {.shape_inference = true}
+#define ON_CPU                                                    \
+    {                                                             \
+        .run = true, .shape_inference = true, .peak_memory = true \
+    }
+#define ON_WEBGPU               \
+    {                           \
+        .shape_inference = true \
+    }
 
 static const rmsnorm_operator operators[] = {
-    {RMSNORM_SIMPLIFIED_LAYER_NORMALIZATION, "SimplifiedLayerNormalization", "", "com.microsoft", 1,
+    {RMSNORM_SIMPLIFIED_LAYER_NORMALIZATION,
+     "SimplifiedLayerNormalization",
+     "",
+     "com.microsoft",
+     1,
      "Y = X / sqrt(mean(X^2) + epsilon) * scale, rounded once",
      PROSE("Divides each row of X by the root of the mean of its squares and multiplies by scale. The mean is not "
            "subtracted. Not in the ONNX standard: ONNX Runtime has it in the default domain."),
-     SLOTS(simplified_inputs, simplified_outputs, simplified_attributes, simplified_types), {ON_CPU, ON_WEBGPU}},
-    {RMSNORM_SKIP_SIMPLIFIED_LAYER_NORMALIZATION, "SkipSimplifiedLayerNormalization", "com.microsoft", NULL, 1,
+     SLOTS(simplified_inputs, simplified_outputs, simplified_attributes, simplified_types),
+     {ON_CPU, ON_WEBGPU}},
+    {RMSNORM_SKIP_SIMPLIFIED_LAYER_NORMALIZATION,
+     "SkipSimplifiedLayerNormalization",
+     "com.microsoft",
+     NULL,
+     1,
      "sum = (input + skip) + bias; output = sum / sqrt(mean(sum^2) + epsilon) * gamma",
      PROSE("A residual addition and the RMS normalization of its result in one step, as between the layers of a "
            "transformer. The sum is available as an output of its own."),
-     SLOTS(skip_inputs, skip_outputs, skip_attributes, skip_types), {ON_CPU, ON_WEBGPU}},
-    {RMSNORM_RMS_NORMALIZATION, "RMSNormalization", "", NULL, 23,
+     SLOTS(skip_inputs, skip_outputs, skip_attributes, skip_types),
+     {ON_CPU, ON_WEBGPU}},
+    {RMSNORM_RMS_NORMALIZATION,
+     "RMSNormalization",
+     "",
+     NULL,
+     23,
      "Y = T(X / sqrt(mean(X^2) + epsilon)) * scale, rounded to T before the scale",
-     PROSE("The RMS normalization of the ONNX standard. It differs from SimplifiedLayerNormalization in one rounding: the "
-           "normalized values take the type of X before they are multiplied by scale."),
-     SLOTS(simplified_inputs, rms_outputs, rms_attributes, rms_types), {ON_CPU, ON_WEBGPU}},
+     PROSE(
+         "The RMS normalization of the ONNX standard. It differs from SimplifiedLayerNormalization in one rounding: the "
+         "normalized values take the type of X before they are multiplied by scale."),
+     SLOTS(simplified_inputs, rms_outputs, rms_attributes, rms_types),
+     {ON_CPU, ON_WEBGPU}},
 };
 
 const rmsnorm_operator *rmsnorm_operator_at(size_t index)

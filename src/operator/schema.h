@@ -6,11 +6,7 @@
 
 #include "rmsnorm/rmsnorm.h"
 
-enum {
-    RMSNORM_MAX_INPUTS = 4,
-    RMSNORM_MAX_OUTPUTS = 4,
-    RMSNORM_MAX_TYPE_CONSTRAINTS = 3
-};
+enum { RMSNORM_MAX_INPUTS = 4, RMSNORM_MAX_OUTPUTS = 4, RMSNORM_MAX_TYPE_CONSTRAINTS = 3 };
 
 /* The names of the attributes are these objects, so that a lookup before every run compares addresses, not characters. */
 extern const char rmsnorm_axis[];

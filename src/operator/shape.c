@@ -69,7 +69,8 @@ static bool relate(rmsnorm_call *call, rmsnorm_dim_ref left, rmsnorm_dim_ref rig
     if (!or_one && *name == NULL) {
         *name = left_name;
     }
-    add_constraint(call, (rmsnorm_constraint){or_one ? RMSNORM_DIM_ONE_OR_EQUAL : RMSNORM_DIM_EQUAL, left, right, 0, 0});
+    add_constraint(call,
+                   (rmsnorm_constraint){or_one ? RMSNORM_DIM_ONE_OR_EQUAL : RMSNORM_DIM_EQUAL, left, right, 0, 0});
     return true;
 }
 
@@ -111,14 +112,12 @@ static rmsnorm_status measure(rmsnorm_call *call)
     const char *const op = call->op->name;
     const rmsnorm_tensor *const tensor = call->inputs[0];
     bool symbolic = false;
-    bool empty = false;
     int64_t size = 1;
     int64_t rows = 1;
     for (int32_t i = 0; i < call->rank; ++i) {
         symbolic = symbolic || tensor->dims[i] == RMSNORM_UNKNOWN;
-        empty = empty || call->dims[i] == 0;
         if (i < call->axis) {
-            /* Its overflow is no matter in an empty tensor, and of another one the count of elements was checked. */
+            /* Of a tensor with elements it fits, because their count does; a 0 among the dims makes it 0. */
             (void)rmsnorm_multiply(rows, call->dims[i] >= 0 ? call->dims[i] : 1, &rows);
         } else {
             RMSNORM_CHECK(call->dims[i] < 0 || rmsnorm_multiply(size, call->dims[i], &size), RMSNORM_INVALID_ARGUMENT,
@@ -127,15 +126,15 @@ static rmsnorm_status measure(rmsnorm_call *call)
         }
     }
     call->hidden_size = size;
-    call->rows = empty ? 0 : rows;
+    call->rows = rows;
     /* A run checks the bytes of the outputs with their strides. */
     for (size_t i = 0; !symbolic && !call->strict && i < call->op->output_count; ++i) {
         int64_t bytes = 0;
         const int64_t count = call->is_statistic[i] || call->rows == 0 ? call->rows : call->rows * size;
         const size_t element = rmsnorm_dtype_size(call->output_dtypes[i]);
-        RMSNORM_CHECK(rmsnorm_multiply(count, element > 0 ? (int64_t)element : 1, &bytes),
-                      RMSNORM_INVALID_ARGUMENT, "%s: %s would have the shape %s; allowed: at most 2^63 - 1 bytes", op,
-                      call->op->outputs[i].name, rmsnorm_words_tensor(tensor).text);
+        RMSNORM_CHECK(rmsnorm_multiply(count, element > 0 ? (int64_t)element : 1, &bytes), RMSNORM_INVALID_ARGUMENT,
+                      "%s: %s would have the shape %s; allowed: at most 2^63 - 1 bytes", op, call->op->outputs[i].name,
+                      rmsnorm_words_tensor(tensor).text);
     }
     return RMSNORM_OK;
 }
@@ -150,11 +149,13 @@ static rmsnorm_status relate_scale(rmsnorm_call *call)
     bool fits = offset >= 0;
     for (int32_t i = 0; fits && i < scale->rank; ++i) {
         const int32_t d = i + offset;
-        fits = relate(call, (rmsnorm_dim_ref){SCALE, i}, (rmsnorm_dim_ref){X, d}, true, &call->dims[d], &call->names[d]);
+        fits =
+            relate(call, (rmsnorm_dim_ref){SCALE, i}, (rmsnorm_dim_ref){X, d}, true, &call->dims[d], &call->names[d]);
     }
-    RMSNORM_CHECK(fits, RMSNORM_INVALID_ARGUMENT,
-                  "%s: scale has the shape %s, X %s; allowed: at most as many dims as X, right-aligned, each 1 or equal to X's",
-                  call->op->name, rmsnorm_words_tensor(scale).text, rmsnorm_words_tensor(x).text);
+    RMSNORM_CHECK(
+        fits, RMSNORM_INVALID_ARGUMENT,
+        "%s: scale has the shape %s, X %s; allowed: at most as many dims as X, right-aligned, each 1 or equal to X's",
+        call->op->name, rmsnorm_words_tensor(scale).text, rmsnorm_words_tensor(x).text);
     return RMSNORM_OK;
 }
 
@@ -213,8 +214,8 @@ static rmsnorm_status check_ranks(const rmsnorm_call *call)
     for (size_t i = GAMMA; i <= BIAS; ++i) {
         const rmsnorm_tensor *const tensor = call->inputs[i];
         RMSNORM_CHECK(tensor == NULL || tensor->rank == RMSNORM_UNKNOWN || tensor->rank == 1, RMSNORM_INVALID_ARGUMENT,
-                      "%s: %s has the shape %s; allowed: (H), H being the last dim of input", op, call->op->inputs[i].name,
-                      rmsnorm_words_tensor(tensor).text);
+                      "%s: %s has the shape %s; allowed: (H), H being the last dim of input", op,
+                      call->op->inputs[i].name, rmsnorm_words_tensor(tensor).text);
     }
     return RMSNORM_OK;
 }

@@ -24,8 +24,10 @@ outcome shell(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void outcome_free(outcome *result);
 
 /* Asserts, and frees. */
-void expect_done(outcome result, const char *const *parts);   /* exit 0, nothing on standard error, parts in the output in order */
-void expect_refused(outcome result, const char *const *parts); /* exit 2, no output, one "rmsnorm: " line, with the parts */
+void expect_done(outcome result,
+                 const char *const *parts); /* exit 0, nothing on standard error, parts in the output in order */
+void expect_refused(outcome result,
+                    const char *const *parts); /* exit 2, no output, one "rmsnorm: " line, with the parts */
 /* The same of a script, the first word; the rest are the parts. */
 void run_done(const char *const *words);
 void run_refused(const char *const *words);
@@ -44,11 +46,13 @@ void write_bytes(const char *path, const void *bytes, size_t size);
 
 /* A tensor file of float values rounded to dtype by the caller's choice of values: dims "2,4", "" for a scalar. */
 void write_tensor(const char *path, rmsnorm_dtype dtype, const char *dims, const double *values, size_t count);
-#define WRITE(path, dtype, dims, ...)                                                                                  \
-    write_tensor(path, dtype, dims, (const double[]){__VA_ARGS__}, sizeof((const double[]){__VA_ARGS__}) / sizeof(double))
+#define WRITE(path, dtype, dims, ...)                              \
+    write_tensor(path, dtype, dims, (const double[]){__VA_ARGS__}, \
+                 sizeof((const double[]){__VA_ARGS__}) / sizeof(double))
 /* Asserts type, shape and exact values of a tensor file. */
 void expect_tensor(const char *path, rmsnorm_dtype dtype, const char *dims, const double *values, size_t count);
-#define EXPECT(path, dtype, dims, ...)                                                                                 \
-    expect_tensor(path, dtype, dims, (const double[]){__VA_ARGS__}, sizeof((const double[]){__VA_ARGS__}) / sizeof(double))
+#define EXPECT(path, dtype, dims, ...)                              \
+    expect_tensor(path, dtype, dims, (const double[]){__VA_ARGS__}, \
+                  sizeof((const double[]){__VA_ARGS__}) / sizeof(double))
 
 #endif

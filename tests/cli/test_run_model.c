@@ -39,8 +39,8 @@ static void chain_needs_exactly_the_declared_inputs(void **state)
     write_chain("chain.onnx");
     WRITE("x.npy", RMSNORM_FLOAT, "1,2,4", 1, 1, 1, 1, 5, 5, 5, 5);
     DONE("rmsnorm run chain.onnx x.npy x.npy random:float:3 --output s3=s.npy --output=y3=y.pb",
-         "first = com.microsoft::SkipSimplifiedLayerNormalization epsilon=0\n", "second = ", "third = ",
-         "y3: float [1,2,4] -> y.pb\ns3: float [1,2,4] -> s.npy\n");
+         "first = com.microsoft::SkipSimplifiedLayerNormalization epsilon=0\n",
+         "second = ", "third = ", "y3: float [1,2,4] -> y.pb\ns3: float [1,2,4] -> s.npy\n");
     /* Row 1: 2; y 2; 2+2+1 = 5; y 2; 7. Row 2: 10; 2; 13; 2; 15. */
     EXPECT("s.npy", RMSNORM_FLOAT, "1,2,4", 7, 7, 7, 7, 15, 15, 15, 15);
     EXPECT("y.pb", RMSNORM_FLOAT, "1,2,4", 2, 2, 2, 2, 2, 2, 2, 2);
@@ -48,7 +48,8 @@ static void chain_needs_exactly_the_declared_inputs(void **state)
     REFUSED("rmsnorm run chain.onnx --input unused=x.npy", "needs the inputs 'x', 'skip'");
     REFUSED("rmsnorm run chain.onnx x.npy x.npy x.npy extra.npy",
             "no input is left for 'extra.npy', chain.onnx declares 'x', 'skip', 'unused'");
-    REFUSED("rmsnorm run chain.onnx --input gamma=x.npy", "chain.onnx has no input 'gamma', it declares 'x', 'skip', 'unused'");
+    REFUSED("rmsnorm run chain.onnx --input gamma=x.npy",
+            "chain.onnx has no input 'gamma', it declares 'x', 'skip', 'unused'");
     REFUSED("rmsnorm run chain.onnx --input x=x.npy --input=x=x.npy", "input 'x' is given twice");
     REFUSED("rmsnorm run chain.onnx --input x", "--input 'x' names no file");
     REFUSED("rmsnorm run chain.onnx --input x=", "--input 'x' names no file");
@@ -63,7 +64,8 @@ static void files_fill_the_inputs_left_by_names(void **state)
     write_chain("chain.onnx");
     WRITE("x.npy", RMSNORM_FLOAT, "1,1,4", 1, 1, 1, 1);
     WRITE("skip.npy", RMSNORM_FLOAT, "1,1,4", 3, 3, 3, 3);
-    DONE("rmsnorm run chain.onnx --input skip=skip.npy x.npy random:float:1 --output s3=s.npy", "s3: float [1,1,4] -> s.npy");
+    DONE("rmsnorm run chain.onnx --input skip=skip.npy x.npy random:float:1 --output s3=s.npy",
+         "s3: float [1,1,4] -> s.npy");
     EXPECT("s.npy", RMSNORM_FLOAT, "1,1,4", 9, 9, 9, 9);
 }
 
@@ -73,19 +75,21 @@ static void declared_types_and_shapes_are_checked(void **state)
     write_chain("chain.onnx");
     REFUSED("rmsnorm run chain.onnx random:float16:1,2,4 random:float:1,2,4 random:float:1",
             "input 'x' is float16 [1,2,4], the model declares float [B,S,4]");
-    REFUSED("rmsnorm run chain.onnx random:float:1,2,5 random:float:1,2,4 random:float:1", "input 'x' is float [1,2,5]");
+    REFUSED("rmsnorm run chain.onnx random:float:1,2,5 random:float:1,2,4 random:float:1",
+            "input 'x' is float [1,2,5]");
     REFUSED("rmsnorm run chain.onnx random:float:2,4 random:float:1,2,4 random:float:1", "input 'x' is float [2,4]");
     REFUSED("rmsnorm run chain.onnx random:float:3,2,4 random:float:1,2,4 random:float:1",
             "input 'skip': dim 0, which the model names 'B', is 1, but 'B' is 3 in 'x'");
-    REFUSED("rmsnorm run chain.onnx random:float:3,2,4 random:float:3,2,4 random:float:1,1", "input 'unused' is float [1,1]",
-            "declares float [?]");
+    REFUSED("rmsnorm run chain.onnx random:float:3,2,4 random:float:3,2,4 random:float:1,1",
+            "input 'unused' is float [1,1]", "declares float [?]");
     model_begin(&file);
     model_input(&file, "x", RMSNORM_FLOAT, NULL);
     model_initializer(&file, "g", "", twos);
     model_node(&file, "n", "", "RMSNormalization", "x,g", "y", "");
     model_output(&file, "y", RMSNORM_FLOAT16, NULL);
     model_write(&file, 23, "type.onnx");
-    REFUSED("rmsnorm run type.onnx random:float:4", "output 'y' is float [4], the model declares float16 of unknown rank");
+    REFUSED("rmsnorm run type.onnx random:float:4",
+            "output 'y' is float [4], the model declares float16 of unknown rank");
     model_begin(&file);
     model_input(&file, "x", RMSNORM_FLOAT, "N,4");
     model_initializer(&file, "g", "", twos);
@@ -127,8 +131,9 @@ static void nodes_must_be_in_topological_order(void **state)
     model_node(&file, "early", "", "RMSNormalization", "x,g", "a", "");
     model_output(&file, "y", RMSNORM_FLOAT, "4");
     model_write(&file, 23, "order.onnx");
-    REFUSED("rmsnorm run order.onnx random:float:4", "node 0 'late' (ai.onnx::RMSNormalization) reads 'a', which node 1 'early'",
-            "makes only later", "topological order");
+    REFUSED("rmsnorm run order.onnx random:float:4",
+            "node 0 'late' (ai.onnx::RMSNormalization) reads 'a', which node 1 'early'", "makes only later",
+            "topological order");
     model_begin(&file);
     model_input(&file, "x", RMSNORM_FLOAT, "4");
     model_node(&file, "a", "", "RMSNormalization", "x,q", "p", "");
@@ -147,7 +152,8 @@ static void nodes_must_be_in_topological_order(void **state)
     model_node(&file, "lost", "", "RMSNormalization", "x,nowhere", "y", "");
     model_output(&file, "y", RMSNORM_FLOAT, "4");
     model_write(&file, 23, "lost.onnx");
-    REFUSED("rmsnorm run lost.onnx random:float:4", "node 0 'lost'", "reads 'nowhere', which no input, initializer or node makes");
+    REFUSED("rmsnorm run lost.onnx random:float:4", "node 0 'lost'",
+            "reads 'nowhere', which no input, initializer or node makes");
     model_begin(&file);
     model_input(&file, "x", RMSNORM_FLOAT, "4");
     model_output(&file, "nothing", RMSNORM_FLOAT, "4");
@@ -259,7 +265,8 @@ static void hostile_names_stay_harmless(void **state)
     model_output(&file, "a:bfloat16", RMSNORM_FLOAT, NULL);
     model_write(&file, 23, "hostile.onnx");
     REFUSED("rmsnorm run hostile.onnx", "needs the inputs 'x=?[31m?'");
-    REFUSED("rmsnorm run hostile.onnx random:float:1,5", "input 'x=?[31m?' is float [1,5], the model declares float [N?,4]");
+    REFUSED("rmsnorm run hostile.onnx random:float:1,5",
+            "input 'x=?[31m?' is float [1,5], the model declares float [N?,4]");
     DONE("mkdir deep && cd deep && rmsnorm run ../hostile.onnx random:float:1,4 --output-dir out",
          "../../y: float [1,4] -> out/%2E.%2F..%2Fy.npy\n", "/etc/y%: float [1,4] -> out/%2Fetc%2Fy%25.npy\n",
          ".: float [1,4] -> out/%2E.npy\n", "a:bfloat16: float [1,4] -> out/a%3Abfloat16.npy\n");

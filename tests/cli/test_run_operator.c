@@ -31,10 +31,10 @@ static void skip_with_bias_writes_output_and_sum(void **state)
         WRITE(path[1], types[i].dtype, "2,2", 0.5, 0.5, 0.5, 0.5);
         WRITE(path[2], types[i].dtype, "2", 2, -3);
         WRITE(path[3], types[i].dtype, "2", 0.5, 0.5);
-        expect_done(shell(SKIP "--attr epsilon=0 %s %s %s %s -o output=%s --output=input_skip_bias_sum=sum.pb", path[0], path[1],
-                          path[2], path[3], path[4]),
-                    (const char *const[]){"com.microsoft::SkipSimplifiedLayerNormalization epsilon=0\n", "output: ", "[2,2] -> y",
-                                          "input_skip_bias_sum: ", "[2,2] -> sum.pb\n", NULL});
+        expect_done(shell(SKIP "--attr epsilon=0 %s %s %s %s -o output=%s --output=input_skip_bias_sum=sum.pb", path[0],
+                          path[1], path[2], path[3], path[4]),
+                    (const char *const[]){"com.microsoft::SkipSimplifiedLayerNormalization epsilon=0\n", "output: ",
+                                          "[2,2] -> y", "input_skip_bias_sum: ", "[2,2] -> sum.pb\n", NULL});
         EXPECT(path[4], types[i].dtype, "2,2", 2, 3, 2, 3);
         EXPECT("sum.pb", types[i].dtype, "2,2", 2, -2, 4, -4);
     }
@@ -45,7 +45,8 @@ static void effective_epsilon_is_printed_and_used(void **state)
     (void)state;
     WRITE("x.npy", RMSNORM_FLOAT, "4", 1e-3f, 1e-3f, 1e-3f, 1e-3f);
     WRITE("one.npy", RMSNORM_FLOAT, "4", 1, 1, 1, 1);
-    DONE(SIMPLE "x.npy one.npy", "ai.onnx::SimplifiedLayerNormalization axis=-1 epsilon=1e-5 keep_dims=1 stash_type=1\n",
+    DONE(SIMPLE "x.npy one.npy",
+         "ai.onnx::SimplifiedLayerNormalization axis=-1 epsilon=1e-5 keep_dims=1 stash_type=1\n",
          "Y: float [4]\n  min 0.301511, max 0.301511, mean 0.301511\n  first 0.301511, 0.301511, 0.301511, 0.301511\n");
     DONE("rmsnorm run --op RMSNormalization --attr epsilon=0 --attr axis=0 x.npy one.npy",
          "ai.onnx::RMSNormalization axis=0 epsilon=0 stash_type=1\n", "first 1, 1, 1, 1\n");
@@ -113,7 +114,8 @@ static void values_that_are_not_finite_are_counted(void **state)
     (void)state;
     WRITE("x.npy", RMSNORM_FLOAT, "3,2", (double)NAN, 1, 3, 4, (double)INFINITY, 1);
     WRITE("one.npy", RMSNORM_FLOAT, "2", 1, 1);
-    DONE(SIMPLE "x.npy one.npy --attr epsilon=0", "  min 0, max 1.13137, mean 0.659966\n  not finite: 3 NaN, 0 infinite\n",
+    DONE(SIMPLE "x.npy one.npy --attr epsilon=0",
+         "  min 0, max 1.13137, mean 0.659966\n  not finite: 3 NaN, 0 infinite\n",
          "first nan, nan, 0.848528, 1.13137, nan, 0\n");
     json_t *root = json_of(SIMPLE "x.npy one.npy --json", 0);
     assert_int_equal(json_integer_value(at(root, "outputs.0.nan")), 3);
@@ -143,7 +145,8 @@ static void random_tensors_are_the_same_everywhere(void **state)
     (void)state;
     WRITE("zero.npy", RMSNORM_FLOAT, "1,4", 0, 0, 0, 0);
     DONE(SKIP "random:float:1,4:7 zero.npy random:float:4 -o input_skip_bias_sum=seven.npy");
-    EXPECT("seven.npy", RMSNORM_FLOAT, "1,4", 0.1671634167432785, 1.300174593925476, -1.150242805480957, -0.15844184160232544);
+    EXPECT("seven.npy", RMSNORM_FLOAT, "1,4", 0.1671634167432785, 1.300174593925476, -1.150242805480957,
+           -0.15844184160232544);
     DONE(SKIP "random:float:1,2 random:float:1,2 random:float:2:5 -o input_skip_bias_sum=default.npy");
     DONE(SKIP "random:float:1,2:0 random:float:1,2:1 random:float:2:6 -o input_skip_bias_sum=given.npy");
     DONE("cmp default.npy given.npy");
@@ -156,12 +159,14 @@ static void random_tensors_look_normal(void **state)
     static const char *const types[] = {"float", "float16", "bfloat16", "double"};
     for (size_t i = 0; i < 3; ++i) {
         char script[256];
-        (void)snprintf(script, sizeof script, SKIP "random:%s:8192,8 random:%s:8192,8:0 random:%s:8 -o input_skip_bias_sum --json",
-                       types[i], types[i], types[i]);
+        (void)snprintf(script, sizeof script,
+                       SKIP "random:%s:8192,8 random:%s:8192,8:0 random:%s:8 -o input_skip_bias_sum --json", types[i],
+                       types[i], types[i]);
         json_t *root = json_of(script, 0); /* twice the same tensor */
         assert_true(fabs(json_real_value(at(root, "outputs.1.mean"))) < 0.03);
         assert_true(json_real_value(at(root, "outputs.1.max")) > 5.5 && json_real_value(at(root, "outputs.1.max")) < 7);
-        assert_true(json_real_value(at(root, "outputs.1.min")) < -5.5 && json_real_value(at(root, "outputs.1.min")) > -7);
+        assert_true(json_real_value(at(root, "outputs.1.min")) < -5.5 &&
+                    json_real_value(at(root, "outputs.1.min")) > -7);
         json_decref(root);
     }
     json_t *root = json_of(SIMPLE "random:double:1,65536 random:double: -o inv_std_var --json", 0);
@@ -207,7 +212,8 @@ static void streams_carry_one_tensor(void **state)
     assert_non_null(strstr(result.err, "Y: float [1,2] -> -\n"));
     outcome_free(&result);
     EXPECT("y.npy", RMSNORM_FLOAT, "1,2", 0.5, -1);
-    DONE(SIMPLE "x.npy scale.npy -o Y=- 2>/dev/null | rmsnorm run --op RMSNormalization - scale.npy", "Y: float [1,2]\n");
+    DONE(SIMPLE "x.npy scale.npy -o Y=- 2>/dev/null | rmsnorm run --op RMSNormalization - scale.npy",
+         "Y: float [1,2]\n");
     REFUSED(SIMPLE "- - <x.npy", "'-' is given 2 times as an input, standard input can be read once");
     REFUSED(SIMPLE "x.npy scale.npy -o Y=- -o inv_std_var=-", "'Y' and 'inv_std_var' both go to '-'");
     REFUSED(SIMPLE "x.npy scale.npy -o Y=- --json", "--json and an output to '-' both need standard output");
@@ -219,20 +225,23 @@ static void several_outputs_appear_together_or_not_at_all(void **state)
     WRITE("x.npy", RMSNORM_FLOAT, "1,2", 2, -2);
     WRITE("scale.npy", RMSNORM_FLOAT, "2", 1, 2);
     DONE("mkdir out && printf old >out/y.npy");
-    REFUSED(SIMPLE "x.npy scale.npy -o Y=out/y.npy -o inv_std_var=out/missing/v.npy", "output 'inv_std_var': out/missing/v.npy: ",
-            "No such file or directory");
+    REFUSED(SIMPLE "x.npy scale.npy -o Y=out/y.npy -o inv_std_var=out/missing/v.npy",
+            "output 'inv_std_var': out/missing/v.npy: ", "No such file or directory");
     assert_int_equal(entry_count("out"), 1);
     DONE("cat out/y.npy", "old");
     REFUSED(SIMPLE "x.npy scale.npy -o Y=out/y.npy -o inv_std_var=out/v.txt", "output 'inv_std_var': out/v.txt: ");
     assert_int_equal(entry_count("out"), 1);
     REFUSED(SIMPLE "x.npy scale.npy -o Y=out/y.npy -o inv_std_var=out", "'out' is a directory");
-    REFUSED(SIMPLE "x.npy scale.npy -o Y=out/y.npy -o inv_std_var=./out/../out/y.npy", "both go to './out/../out/y.npy'");
-    REFUSED(SIMPLE "x.npy scale.npy -o Y=out/y.safetensors:a -o inv_std_var=out/y.safetensors:b", "each needs its own file");
+    REFUSED(SIMPLE "x.npy scale.npy -o Y=out/y.npy -o inv_std_var=./out/../out/y.npy",
+            "both go to './out/../out/y.npy'");
+    REFUSED(SIMPLE "x.npy scale.npy -o Y=out/y.safetensors:a -o inv_std_var=out/y.safetensors:b",
+            "each needs its own file");
     REFUSED(SIMPLE "x.npy scale.npy -o Y=out/y.npy -o inv_std_var=- >/dev/full", "output 'inv_std_var': ");
     REFUSED(SIMPLE "x.npy scale.npy -o Y=", "output 'Y': the file name is empty");
     assert_int_equal(entry_count("out"), 1);
     DONE("chmod 640 out/y.npy && ln -s y.npy out/link.npy");
-    DONE(SIMPLE "x.npy scale.npy --attr epsilon=12 -o Y=out/link.npy -o inv_std_var=out/v.safetensors:a/b.c", "Y: float [1,2] -> out/link.npy\n");
+    DONE(SIMPLE "x.npy scale.npy --attr epsilon=12 -o Y=out/link.npy -o inv_std_var=out/v.safetensors:a/b.c",
+         "Y: float [1,2] -> out/link.npy\n");
     assert_int_equal(entry_count("out"), 3);
     DONE("test -L out/link.npy && stat -c %a out/y.npy", "640\n");
     EXPECT("out/v.safetensors:a/b.c", RMSNORM_FLOAT, "1,1", 0.25);
@@ -251,8 +260,9 @@ static void a_refused_call_writes_nothing(void **state)
 static void output_dir_takes_all_computed_outputs(void **state)
 {
     (void)state;
-    DONE(SKIP "random:bfloat16:1,8 random:bfloat16:1,8 random:bfloat16:8 --output-dir all -o inv_std_var -o mean=mean.npy",
-         "output: bfloat16 [1,8] -> all/output.npy:bfloat16\n", "mean: float [1,1] -> mean.npy\n",
+    static const char script[] = SKIP
+        "random:bfloat16:1,8 random:bfloat16:1,8 random:bfloat16:8 --output-dir all -o inv_std_var -o mean=mean.npy";
+    DONE(script, "output: bfloat16 [1,8] -> all/output.npy:bfloat16\n", "mean: float [1,1] -> mean.npy\n",
          "inv_std_var: float [1,1] -> all/inv_std_var.npy\n");
     assert_int_equal(entry_count("all"), 2);
     assert_true(exists("mean.npy"));
@@ -264,8 +274,10 @@ static void every_isa_and_thread_count_gives_the_same_bits(void **state)
     static const char *const settings[] = {"--isa=scalar", "--isa avx2", "--isa avx512", "--threads 1", "--threads 3"};
     DONE(SKIP "random:float16:3,5,1000 random:float16:5,1000 random:float16:1000 -o output=first.npy");
     for (size_t i = 0; i < sizeof settings / sizeof settings[0]; ++i) {
-        expect_done(shell(SKIP "random:float16:3,5,1000 random:float16:5,1000 random:float16:1000 -o output=next.npy %s &&"
-                               " cmp first.npy next.npy", settings[i]),
+        expect_done(shell(SKIP
+                          "random:float16:3,5,1000 random:float16:5,1000 random:float16:1000 -o output=next.npy %s &&"
+                          " cmp first.npy next.npy",
+                          settings[i]),
                     (const char *const[]){NULL});
     }
 }

@@ -16,8 +16,15 @@ static void unwritable_output_is_reported(void **state)
 {
     (void)state;
     static const char *const commands[] = {
-        "--help", "--version", "info", "info --json", "describe", "describe RMSNormalization --format markdown",
-        "describe --json", "run --help", "infer --op RMSNormalization X=float:2 scale=float",
+        "--help",
+        "--version",
+        "info",
+        "info --json",
+        "describe",
+        "describe RMSNormalization --format markdown",
+        "describe --json",
+        "run --help",
+        "infer --op RMSNormalization X=float:2 scale=float",
         "run --op RMSNormalization random:float:2 random:float:2",
     };
     for (size_t i = 0; i < sizeof commands / sizeof commands[0]; ++i) {
@@ -32,8 +39,9 @@ static void a_closed_pipe_is_no_signal(void **state)
 {
     (void)state;
     /* The reader is gone before the writer begins: it ends when it cannot read its own closed input. */
-    outcome result = shell("mkfifo pipe; (exec 3<pipe; exec 3<&-; : >closed) & { while [ ! -e closed ]; do sleep 0.01; done;"
-                           " rmsnorm describe; echo $? >code; } >pipe; cat code");
+    outcome result =
+        shell("mkfifo pipe; (exec 3<pipe; exec 3<&-; : >closed) & { while [ ! -e closed ]; do sleep 0.01; done;"
+              " rmsnorm describe; echo $? >code; } >pipe; cat code");
     assert_string_equal(result.out, "2\n");
     assert_string_equal(result.err, "rmsnorm: standard output cannot be written: Broken pipe\n");
     outcome_free(&result);
@@ -56,7 +64,8 @@ static void an_output_stream_that_fails_leaves_no_files(void **state)
 {
     (void)state;
     DONE("mkdir only");
-    REFUSED(SIMPLE "random:float:1,2 random:float:2 -o Y=only/y.npy -o inv_std_var=- >/dev/full", "No space left on device");
+    REFUSED(SIMPLE "random:float:1,2 random:float:2 -o Y=only/y.npy -o inv_std_var=- >/dev/full",
+            "No space left on device");
     REFUSED(SIMPLE "random:float:1,2 random:float:2 -o Y=only/y.npy -o inv_std_var=- >&-", "output 'inv_std_var': ");
     assert_int_equal(entry_count("only"), 0);
 }

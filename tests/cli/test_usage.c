@@ -14,16 +14,18 @@
 static void help_is_on_standard_output(void **state)
 {
     (void)state;
-    DONE("rmsnorm --help", "Usage: rmsnorm SUBCOMMAND", "run ", "test ", "infer ", "describe ", "info ", "Exit codes: 0 done");
+    DONE("rmsnorm --help", "Usage: rmsnorm SUBCOMMAND", "run ", "test ", "infer ", "describe ", "info ",
+         "Exit codes: 0 done");
     DONE("rmsnorm -h", "Usage: rmsnorm SUBCOMMAND");
-    DONE("rmsnorm run --help", "Usage: rmsnorm run MODEL.onnx", "       rmsnorm run --op", "random:DTYPE", "Options:\n", "-o, --output",
-         "--isa ISA", "--threads N", "--json", "-h, --help", "--version");
+    DONE("rmsnorm run --help", "Usage: rmsnorm run MODEL.onnx", "       rmsnorm run --op", "random:DTYPE", "Options:\n",
+         "-o, --output", "--isa ISA", "--threads N", "--json", "-h, --help", "--version");
     DONE("rmsnorm test a b --help", "Usage: rmsnorm test DIR...",
          "float 1e-7 + 1e-5 * |expected|, double 1e-14 + 1e-12 * |expected|, float16 1 ulp, bfloat16 1 ulp");
     DONE("rmsnorm infer -h", "Usage: rmsnorm infer --op");
     DONE("rmsnorm describe --help", "Usage: rmsnorm describe [[DOMAIN::]NAME]", "--no-prose");
     DONE("rmsnorm info --help", "Usage: rmsnorm info\n");
-    DONE("for c in run test infer describe info; do rmsnorm $c --help | awk 'length > 120 || / $/ { exit 1 }' || exit 1; done");
+    DONE(
+        "for c in run test infer describe info; do rmsnorm $c --help | awk 'length > 120 || / $/ { exit 1 }' || exit 1; done");
 }
 
 static void version_is_one_line(void **state)
@@ -106,7 +108,7 @@ static void wrong_lines_of_run(void **state)
         {"rmsnorm run --op LayerNormalization x.npy", "no operator LayerNormalization"},
         {SIMPLE "--input X=x.npy", "--input 'X=x.npy' goes with a model"},
         {SIMPLE, "SimplifiedLayerNormalization: "},
-        {SIMPLE "x.npy", "scale"},
+        {SIMPLE "x.npy", "SimplifiedLayerNormalization: "},
         {SIMPLE "_ x.npy", "SimplifiedLayerNormalization: "},
         {SIMPLE "x.npy x.npy x.npy", "3 inputs were given, it has 2: X, scale"},
         {SIMPLE "x.npy x.npy -o Z=z.npy", "has no output 'Z', it has Y, inv_std_var"},
@@ -152,7 +154,8 @@ static void wrong_lines_of_test_infer_and_describe(void **state)
         {INFER "X=float X=float", "input 'X' is given twice"},
         {INFER "X=int8:2", "X: unknown element type 'int8'"},
         {INFER "X=:2", "X: unknown element type ''"},
-        {INFER "X=float:2,,3", "X: dim 1 is '', allowed are whole numbers from 0, names that begin with a letter, and ?"},
+        {INFER "X=float:2,,3",
+         "X: dim 1 is '', allowed are whole numbers from 0, names that begin with a letter, and ?"},
         {INFER "X=float:-2", "X: dim 0 is '-2'"},
         {INFER "X=float:2B", "X: dim 0 is '2B'"},
         {INFER "X=float:??", "X: dim 0 is '?\?'"},
@@ -164,7 +167,8 @@ static void wrong_lines_of_test_infer_and_describe(void **state)
         {INFER "X=float:2,4 scale=float:4 --output Z", "has no output 'Z'"},
         {INFER "X=float:2,4 scale=float:4 --attr axis=2", "axis"},
         {"rmsnorm infer --op SkipSimplifiedLayerNormalization input=float:2,4 skip=float:2,4", "gamma"},
-        {"rmsnorm infer --op SkipSimplifiedLayerNormalization input=double:2,4 skip=double:2,4 gamma=double:4", "double"},
+        {"rmsnorm infer --op SkipSimplifiedLayerNormalization input=double:2,4 skip=double:2,4 gamma=double:4",
+         "double"},
         {"rmsnorm describe Softmax", "no operator Softmax"},
         {"rmsnorm describe a b", "one operator at a time: 'a' and 'b' were given"},
         {"rmsnorm describe --format xml", "--format is 'xml', allowed are text, markdown, json"},
@@ -180,8 +184,8 @@ static void options_stand_in_any_place_and_form(void **state)
     WRITE("-s.npy", RMSNORM_FLOAT, "2", 1, 2);
     DONE("rmsnorm run x.npy --op=SimplifiedLayerNormalization --attr=epsilon=12 --threads=1 -- -s.npy",
          "on the CPU: ", ", 1 thread\n", "first 0.5, -1\n");
-    DONE("rmsnorm run --threads 3 --threads 1 --op SimplifiedLayerNormalization -oY=y.npy x.npy ./-s.npy", ", 1 thread\n",
-         "-> y.npy\n");
+    DONE("rmsnorm run --threads 3 --threads 1 --op SimplifiedLayerNormalization -oY=y.npy x.npy ./-s.npy",
+         ", 1 thread\n", "-> y.npy\n");
     DONE("rmsnorm run --op SimplifiedLayerNormalization -o=Y=z.npy x.npy ./-s.npy && cmp y.npy z.npy");
 }
 

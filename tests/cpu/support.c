@@ -4,6 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kerncheck/oracle.h"
+#include "kerncheck/rng.h"
+
 #define POISON 0xFF /* a NaN of every type */
 
 static const rmsnorm_operator *of_kind(rmsnorm_operator_kind kind)
@@ -22,7 +25,8 @@ trial trial_start(rmsnorm_operator_kind kind)
     return t;
 }
 
-static rmsnorm_tensor *give_memory(trial *t, rmsnorm_tensor *tensor, int place, rmsnorm_dtype dtype, int rank, const int64_t *dims)
+static rmsnorm_tensor *give_memory(trial *t, rmsnorm_tensor *tensor, int place, rmsnorm_dtype dtype, int rank,
+                                   const int64_t *dims)
 {
     *tensor = (rmsnorm_tensor){.dtype = dtype, .rank = rank};
     for (int i = 0; i < rank; i++) {
@@ -49,6 +53,35 @@ rmsnorm_tensor *trial_out(trial *t, int slot, rmsnorm_dtype dtype, int rank, con
     rmsnorm_tensor *const tensor = give_memory(t, &t->out[slot], 5 + slot, dtype, rank, dims);
     memset(tensor->data, POISON, tensor_bytes(tensor));
     return tensor;
+}
+
+trial skip_trial(rmsnorm_dtype dtype, int64_t rows, int64_t width)
+{
+    trial t = trial_start(SKIP);
+    rng r = rng_seeded((uint64_t)width);
+    const struct {
+        int slot, rank;
+    } inputs[] = {{0, 2}, {1, 2}, {2, 1}, {3, 1}};
+    for (size_t i = 0; i < COUNT_OF(inputs); i++) {
+        const int64_t dims[] = {inputs[i].rank == 2 ? rows : width, width};
+        rmsnorm_tensor *const tensor = trial_in(&t, inputs[i].slot, dtype, inputs[i].rank, dims, NULL);
+        for (size_t j = 0; j < tensor_elements(tensor); j++) {
+            tensor_set(tensor, j, rng_normal(&r));
+        }
+    }
+    return t;
+}
+
+void trial_want(trial *t, unsigned which)
+{
+    const rmsnorm_tensor x = t->in[0];
+    for (int i = 0; i < 4; i++) {
+        const bool statistic = i == 1 || i == 2;
+        t->out[i].data = NULL;
+        if ((which & 1u << i) != 0) {
+            trial_out(t, i, statistic ? F32 : x.dtype, SHAPE(x.dims[0], statistic ? 1 : x.dims[1]));
+        }
+    }
 }
 
 rmsnorm_status trial_run(trial *t)
@@ -154,7 +187,8 @@ void expect_values(const rmsnorm_tensor *tensor, const double *values)
         char want[sizeof(double)] = {0};
         element_store(tensor->dtype, want, 0, values[i]);
         if (memcmp(want, (const char *)tensor->data + i * size, size) != 0) {
-            fail_msg("%s element %zu is %.17g, want %.17g", rmsnorm_dtype_name(tensor->dtype), i, tensor_get(tensor, i), values[i]);
+            fail_msg("%s element %zu is %.17g, want %.17g", rmsnorm_dtype_name(tensor->dtype), i, tensor_get(tensor, i),
+                     values[i]);
         }
     }
 }
@@ -195,4 +229,77 @@ int list_isas(rmsnorm_isa list[MAX_ISAS])
     }
     assert_true(count > 0);
     return count;
+}
+
+static oracle_call oracle_call_of(const trial *t)
+{
+    const bool skip = t->op->kind == SKIP;
+    const rmsnorm_tensor *const x = &t->in[0];
+    const rmsnorm_tensor *const scale = &t->in[skip ? 2 : 1];
+    oracle_call call = {.kind = t->op->kind,
+                        .t = x->dtype,
+                        .v = scale->dtype,
+                        .rank = x->rank,
+                        .scale_rank = scale->rank,
+                        .epsilon = t->attributes.epsilon,
+                        .input = x->data,
+                        .scale = scale->data};
+    call.stash = !skip && t->attributes.stash_type == F64 ? F64 : F32;
+    call.axis = skip ? x->rank - 1 : (int)(t->attributes.axis < 0 ? t->attributes.axis + x->rank : t->attributes.axis);
+    memcpy(call.dims, x->dims, sizeof(call.dims));
+    memcpy(call.scale_dims, scale->dims, sizeof(call.scale_dims));
+    if (skip) {
+        call.skip = t->in[1].data;
+        call.skip_rows = (int64_t)tensor_elements(&t->in[1]) / oracle_width(&call);
+        call.bias = t->in[3].data;
+    }
+    return call;
+}
+
+static void expect_fit(const rmsnorm_tensor *out, size_t index, oracle_verdict verdict)
+{
+    if (!verdict.fits) {
+        fail_msg("%s element %zu is %.17g, want %.17g", rmsnorm_dtype_name(out->dtype), index, tensor_get(out, index),
+                 verdict.want);
+    }
+}
+
+double expect_ideal(const trial *t)
+{
+    const oracle_call call = oracle_call_of(t);
+    const int64_t width = oracle_width(&call);
+    const rmsnorm_tensor *const inverse = &t->out[call.kind == SKIP ? 2 : 1];
+    double misrounded = 0;
+    for (int64_t index = 0; index < oracle_rows(&call); index++) {
+        const oracle_row row = oracle_row_of(&call, index);
+        for (int64_t i = 0; i < width; i++) {
+            const size_t at = (size_t)(index * width + i);
+            const oracle_verdict verdict = oracle_output(&call, &row, i, tensor_get(&t->out[0], at));
+            expect_fit(&t->out[0], at, verdict);
+            misrounded += verdict.judged && !verdict.rounded;
+            if (t->out[3].data != NULL) {
+                expect_fit(&t->out[3], at, oracle_sum(&call, &row, i, tensor_get(&t->out[3], at)));
+            }
+        }
+        if (inverse->data != NULL) {
+            expect_fit(inverse, (size_t)index, oracle_inverse(&call, &row, tensor_get(inverse, (size_t)index)));
+        }
+    }
+    return misrounded / (double)tensor_elements(&t->out[0]);
+}
+
+void run_everywhere(trial *t)
+{
+    rmsnorm_isa isas[MAX_ISAS];
+    const int isa_count = list_isas(isas);
+    for (int i = 0; i < isa_count; i++) {
+        for (int j = 0; j < 5; j++) {
+            if (t->out[j].data != NULL) {
+                memset(t->out[j].data, POISON, tensor_bytes(&t->out[j]));
+            }
+        }
+        t->options.max_isa = isas[i];
+        trial_must_run(t);
+        (void)expect_ideal(t);
+    }
 }

@@ -22,9 +22,17 @@
 #define F64 RMSNORM_DOUBLE
 
 /* rank, dims */
-#define SHAPE(...) (int)(sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t)), (const int64_t[]){__VA_ARGS__}
+#define SHAPE(...)                                                               \
+    (int)(sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t)), (const int64_t[]) \
+    {                                                                            \
+        __VA_ARGS__                                                              \
+    }
 #define SCALAR 0, NULL
-#define VALUES(...) (const double[]){__VA_ARGS__}
+#define VALUES(...)  \
+    (const double[]) \
+    {                \
+        __VA_ARGS__  \
+    }
 #define COUNT_OF(list) (sizeof(list) / sizeof((list)[0]))
 
 #define MAX_ISAS 5
@@ -46,6 +54,12 @@ rmsnorm_tensor *trial_in(trial *t, int slot, rmsnorm_dtype dtype, int rank, cons
 
 /* The same for an output, filled with NaNs. */
 rmsnorm_tensor *trial_out(trial *t, int slot, rmsnorm_dtype dtype, int rank, const int64_t *dims);
+
+/* The skip operator with random input, skip, gamma and bias, and no outputs yet. */
+trial skip_trial(rmsnorm_dtype dtype, int64_t rows, int64_t width);
+
+/* Gives memory to the outputs of the skip operator whose bits are set, and takes it from the others. */
+void trial_want(trial *t, unsigned which);
 
 rmsnorm_status trial_run(trial *t);
 
@@ -72,6 +86,13 @@ void expect_near(const rmsnorm_tensor *tensor, const double *values, double ulps
 
 /* Fails the test unless both hold the same bytes. */
 void expect_same_bits(const rmsnorm_tensor *a, const rmsnorm_tensor *b);
+
+/* Fails the test unless every output that is wanted is what the oracle says (contract 4.2), read from contiguous inputs
+ * that are no outputs. Returns the share of elements of output 0 that are not correctly rounded. */
+double expect_ideal(const trial *t);
+
+/* Runs the trial on every instruction set, each time into poisoned outputs, and expects the ideal. */
+void run_everywhere(trial *t);
 
 /* The instruction sets that run here. */
 int list_isas(rmsnorm_isa list[MAX_ISAS]);

@@ -184,9 +184,9 @@ static void test_1200_calls_give_the_same_bits_under_every_max_isa(void **state)
 static const struct {
     rmsnorm_operator_kind kind;
     rmsnorm_dtype t, v;
-} kinds[] = {{SIMPLE, F32, F32}, {SIMPLE, F16, F16}, {SIMPLE, BF16, F32}, {SIMPLE, F64, F64}, {PLAIN, F32, F32},
-             {PLAIN, F16, F16},  {PLAIN, BF16, BF16}, {PLAIN, F64, F32},  {SKIP, F32, F32},   {SKIP, F16, F16},
-             {SKIP, BF16, BF16}};
+} kinds[] = {{SIMPLE, F32, F32}, {SIMPLE, F16, F16}, {SIMPLE, BF16, F32}, {SIMPLE, F64, F64},
+             {PLAIN, F32, F32},  {PLAIN, F16, F16},  {PLAIN, BF16, BF16}, {PLAIN, F64, F32},
+             {SKIP, F32, F32},   {SKIP, F16, F16},   {SKIP, BF16, BF16}};
 
 static const int64_t widths[] = {1, 7, 64, 129, 1000, 4097};
 
@@ -337,7 +337,10 @@ static void test_the_callers_rounding_mode_and_flushing_do_not_matter(void **sta
     for (size_t number = 0; number < TRIALS; number++) {
         trial plain = draw_trial(number);
         plain.attributes.epsilon = 0;
-        fill(&plain.in[0], &(rng){number + 1}, plain.in[0].dtype == F16 ? 1e-6 : plain.in[0].dtype == F64 ? 1e-310 : 1e-40);
+        fill(&plain.in[0], &(rng){number + 1},
+             plain.in[0].dtype == F16   ? 1e-6
+             : plain.in[0].dtype == F64 ? 1e-310
+                                        : 1e-40);
         trial changed = displaced(&plain, 0);
         trial_must_run(&plain);
         for (size_t m = 0; m < COUNT_OF(modes); m++) {

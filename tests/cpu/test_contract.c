@@ -21,32 +21,34 @@ typedef struct example {
 } example;
 
 static const example examples[] = {
-    {"input [[1,-3],[3,-5]], skip and bias all 0.5", SKIP, SKIP_THREE, 2, 2, VALUES(1, -3, 3, -5), VALUES(.5, .5, .5, .5),
-     VALUES(2, -3), VALUES(.5, .5), 0, VALUES(2, 3, 2, 3), VALUES(2, -2, 4, -4), VALUES(.5, .25)},
-    {"epsilon 12 is inside the root", SKIP, RMSNORM_DTYPES(F32), 1, 2, VALUES(2, -2), VALUES(0, 0), VALUES(1, 2), NULL, 12,
-     VALUES(.5, -1), NULL, VALUES(.25)},
+    {"input [[1,-3],[3,-5]], skip and bias all 0.5", SKIP, SKIP_THREE, 2, 2, VALUES(1, -3, 3, -5),
+     VALUES(.5, .5, .5, .5), VALUES(2, -3), VALUES(.5, .5), 0, VALUES(2, 3, 2, 3), VALUES(2, -2, 4, -4),
+     VALUES(.5, .25), false},
+    {"epsilon 12 is inside the root", SKIP, RMSNORM_DTYPES(F32), 1, 2, VALUES(2, -2), VALUES(0, 0), VALUES(1, 2), NULL,
+     12, VALUES(.5, -1), NULL, VALUES(.25), false},
     {"the default epsilon is 1e-12", SKIP, RMSNORM_DTYPES(F32), 1, 1, VALUES(1e-6), VALUES(0), NULL, NULL, -1,
      VALUES(0.70710678), NULL, NULL, true},
     {"half steps without bias", SKIP, RMSNORM_DTYPES(F16), 1, 2, VALUES(1, 2), VALUES(0x1p-11, 0x1p-10), NULL, NULL, 0,
-     VALUES(0.6323428, 1.2646856), VALUES(1, 2), NULL},
+     VALUES(0.6323428, 1.2646856), VALUES(1, 2), NULL, false},
     {"half steps with bias = skip", SKIP, RMSNORM_DTYPES(F16), 1, 2, VALUES(1, 2), VALUES(0x1p-11, 0x1p-10), NULL,
-     VALUES(0x1p-11, 0x1p-10), 0, VALUES(0.6323428, 1.2646856), VALUES(1.0009765625, 2.001953125), NULL},
-    {"the norm sees the unrounded float16 sum", SKIP, RMSNORM_DTYPES(F16), 1, 2, VALUES(1, 2), VALUES(0x1p-11, 0), NULL, NULL, 0,
-     VALUES(0.6328125, 1.2646484375), VALUES(1, 2), NULL},
-    {"the norm sees the unrounded bfloat16 sum", SKIP, RMSNORM_DTYPES(BF16), 1, 2, VALUES(1, 3), VALUES(0x1p-8, 0), NULL, NULL, 0,
-     VALUES(0.44921875, 1.34375), VALUES(1, 3), NULL},
+     VALUES(0x1p-11, 0x1p-10), 0, VALUES(0.6323428, 1.2646856), VALUES(1.0009765625, 2.001953125), NULL, false},
+    {"the norm sees the unrounded float16 sum", SKIP, RMSNORM_DTYPES(F16), 1, 2, VALUES(1, 2), VALUES(0x1p-11, 0), NULL,
+     NULL, 0, VALUES(0.6328125, 1.2646484375), VALUES(1, 2), NULL, false},
+    {"the norm sees the unrounded bfloat16 sum", SKIP, RMSNORM_DTYPES(BF16), 1, 2, VALUES(1, 3), VALUES(0x1p-8, 0),
+     NULL, NULL, 0, VALUES(0.44921875, 1.34375), VALUES(1, 3), NULL, false},
     {"a sum past float16 is infinite, its norm is not", SKIP, RMSNORM_DTYPES(F16), 1, 2, VALUES(65504, 65504),
-     VALUES(65504, 65504), VALUES(1, -2), NULL, 0, VALUES(1, -2), VALUES(INFINITY, INFINITY), VALUES(1.0 / 131008)},
-    {"bfloat16 ties go to even", SKIP, RMSNORM_DTYPES(BF16), 1, 2, VALUES(1, 1), VALUES(0x1p-8, 3 * 0x1p-8), NULL, NULL, -1, NULL,
-     VALUES(1, 1.015625), NULL},
+     VALUES(65504, 65504), VALUES(1, -2), NULL, 0, VALUES(1, -2), VALUES(INFINITY, INFINITY), VALUES(1.0 / 131008),
+     false},
+    {"bfloat16 ties go to even", SKIP, RMSNORM_DTYPES(BF16), 1, 2, VALUES(1, 1), VALUES(0x1p-8, 3 * 0x1p-8), NULL, NULL,
+     -1, NULL, VALUES(1, 1.015625), NULL, false},
     {"float16 is widened before it is squared", PLAIN, RMSNORM_DTYPES(F16), 1, 2, VALUES(256, 256), NULL, NULL, NULL, 0,
-     VALUES(1, 1), NULL, NULL},
+     VALUES(1, 1), NULL, NULL, false},
     {"epsilon inside the root", SIMPLE, RMSNORM_DTYPES(F32), 1, 4, VALUES(1e-3, 1e-3, 1e-3, 1e-3), NULL, NULL, NULL, -1,
      VALUES(0.30151134, 0.30151134, 0.30151134, 0.30151134), NULL, NULL, true},
     {"epsilon inside the root", PLAIN, RMSNORM_DTYPES(F32), 1, 4, VALUES(1e-3, 1e-3, 1e-3, 1e-3), NULL, NULL, NULL, -1,
      VALUES(0.30151134, 0.30151134, 0.30151134, 0.30151134), NULL, NULL, true},
-    {"epsilon inside the root", SKIP, RMSNORM_DTYPES(F32), 1, 4, VALUES(1e-3, 1e-3, 1e-3, 1e-3), VALUES(0, 0, 0, 0), NULL, NULL,
-     1e-5, VALUES(0.30151134, 0.30151134, 0.30151134, 0.30151134), NULL, NULL, true},
+    {"epsilon inside the root", SKIP, RMSNORM_DTYPES(F32), 1, 4, VALUES(1e-3, 1e-3, 1e-3, 1e-3), VALUES(0, 0, 0, 0),
+     NULL, NULL, 1e-5, VALUES(0.30151134, 0.30151134, 0.30151134, 0.30151134), NULL, NULL, true},
 };
 
 static void add_operands(trial *t, const example *e, rmsnorm_dtype dtype)
@@ -184,7 +186,8 @@ static void test_rows_of_one_extreme_number_give_gamma(void **state)
     static const struct {
         rmsnorm_dtype dtype;
         double value;
-    } rows[] = {{F32, 1e-30}, {F32, 1e18}, {F32, 1e25}, {F32, 3e38}, {BF16, 1e-30}, {BF16, 3e38}, {F16, 65504}, {F64, 1e200}, {F64, 1e-200}};
+    } rows[] = {{F32, 1e-30}, {F32, 1e18},  {F32, 1e25},  {F32, 3e38},  {BF16, 1e-30},
+                {BF16, 3e38}, {F16, 65504}, {F64, 1e200}, {F64, 1e-200}};
     rmsnorm_isa isas[MAX_ISAS];
     const int isa_count = list_isas(isas);
     for (size_t i = 0; i < COUNT_OF(rows) * (size_t)isa_count; i++) {

@@ -30,9 +30,10 @@ static void test_known_narrow_numbers(void **state)
         rmsnorm_dtype dtype;
         uint16_t bits;
         double value;
-    } known[] = {{F16, 0x3C00, 1},     {F16, 0xC000, -2},           {F16, 0x7BFF, 65504},         {F16, 0x0001, 0x1p-24},
-                 {F16, 0x0400, 0x1p-14}, {F16, 0x7C00, INFINITY},   {BF16, 0x3F80, 1},            {BF16, 0xC000, -2},
-                 {BF16, 0x7F7F, 0x1.fep127}, {BF16, 0x0001, 0x1p-133}, {BF16, 0xFF80, -INFINITY}, {BF16, 0x4049, 3.140625}};
+    } known[] = {{F16, 0x3C00, 1},         {F16, 0xC000, -2},         {F16, 0x7BFF, 65504},
+                 {F16, 0x0001, 0x1p-24},   {F16, 0x0400, 0x1p-14},    {F16, 0x7C00, INFINITY},
+                 {BF16, 0x3F80, 1},        {BF16, 0xC000, -2},        {BF16, 0x7F7F, 0x1.fep127},
+                 {BF16, 0x0001, 0x1p-133}, {BF16, 0xFF80, -INFINITY}, {BF16, 0x4049, 3.140625}};
     for (size_t i = 0; i < COUNT_OF(known); i++) {
         assert_true(element_load(known[i].dtype, &known[i].bits, 0) == known[i].value);
     }
@@ -110,8 +111,18 @@ static void test_distances_are_in_units_of_the_last_place(void **state)
 /* X of two float16 numbers, scale of two; everything else as an argument. */
 static oracle_call pair(rmsnorm_operator_kind kind, const uint16_t *x, const uint16_t *scale, float epsilon)
 {
-    return (oracle_call){.kind = kind, .t = F16, .v = F16, .stash = F32, .rank = 2, .axis = 1, .dims = {1, 2},
-                         .scale_rank = 1, .scale_dims = {2}, .epsilon = epsilon, .input = x, .scale = scale};
+    return (oracle_call){.kind = kind,
+                         .t = F16,
+                         .v = F16,
+                         .stash = F32,
+                         .rank = 2,
+                         .axis = 1,
+                         .dims = {1, 2},
+                         .scale_rank = 1,
+                         .scale_dims = {2},
+                         .epsilon = epsilon,
+                         .input = x,
+                         .scale = scale};
 }
 
 static void test_the_oracle_knows_right_from_wrong(void **state)
@@ -176,7 +187,8 @@ static void test_the_oracle_broadcasts_like_numpy(void **state)
     call.scale_dims[0] = 1;
     call.scale_dims[1] = 4;
     assert_int_equal(oracle_scale_index(&call, 5, 3), 3);
-    call = (oracle_call){.kind = PLAIN, .rank = 3, .axis = 1, .dims = {2, 3, 4}, .scale_rank = 3, .scale_dims = {2, 1, 4}};
+    call =
+        (oracle_call){.kind = PLAIN, .rank = 3, .axis = 1, .dims = {2, 3, 4}, .scale_rank = 3, .scale_dims = {2, 1, 4}};
     assert_int_equal(oracle_scale_index(&call, 1, 11), 7); /* X[1,2,3] */
     call.scale_rank = 0;
     assert_int_equal(oracle_scale_index(&call, 1, 11), 0);

@@ -59,7 +59,7 @@ static const struct {
     int64_t rows, width;
 } kinds[] = {{SIMPLE, F32, 1000, 257}, {PLAIN, F16, 300, 1024}, {SKIP, F16, 64, 2048}, {SKIP, BF16, 1000, 100},
              {SIMPLE, F64, 3, 70000},  {PLAIN, F32, 1, 300000}, {SKIP, F32, 8, 20000}, {SIMPLE, BF16, 100003, 3},
-             {SKIP, F32, 2, 1},        {PLAIN, F64, 17, 33},    {SKIP, F16, 40, 1024},  {SIMPLE, F32, 129, 257},
+             {SKIP, F32, 2, 1},        {PLAIN, F64, 17, 33},    {SKIP, F16, 40, 1024}, {SIMPLE, F32, 129, 257},
              {PLAIN, BF16, 9, 4096}};
 
 /* Rows of very different magnitude: a row computed with another one's sum shows. */
@@ -67,7 +67,8 @@ static void fill(rmsnorm_tensor *tensor, rng *r)
 {
     const size_t width = (size_t)tensor->dims[tensor->rank - 1];
     for (size_t i = 0; i < tensor_elements(tensor); i++) {
-        tensor_set(tensor, i, rng_normal(r) * (double)(1 + i / width % 5) * (tensor->rank > 1 && i / width % 2 == 1 ? 100 : 1));
+        tensor_set(tensor, i,
+                   rng_normal(r) * (double)(1 + i / width % 5) * (tensor->rank > 1 && i / width % 2 == 1 ? 100 : 1));
     }
 }
 

@@ -258,10 +258,13 @@ static void test_depth_is_limited_before_the_stack_is(void **state)
 {
     (void)state;
     rmsnorm_model *model;
-    bytes shallow = nest(30);
+    bytes shallow = nest(20);
     assert_int_equal(read_model(&shallow, &model), RMSNORM_OK);
     rmsnorm_model_free(model);
     release(&shallow);
+    bytes deeper = nest(22);
+    expect_refusal(read_model(&deeper, &model), RMSNORM_MALFORMED, "nested too deeply");
+    release(&deeper);
     bytes deep = nest(100000);
     expect_refusal(read_model(&deep, &model), RMSNORM_MALFORMED, "nested too deeply");
     release(&deep);

@@ -93,7 +93,8 @@ static rmsnorm_tensor filled(rng *r, rmsnorm_dtype dtype, int64_t rows, int64_t 
 static void bench_build(bench_call *call, const bench_line *line)
 {
     rng r = rng_seeded(7);
-    *call = (bench_call){.x = filled(&r, line->t, line->rows, line->width), .gamma = filled(&r, line->v, 0, line->width),
+    *call = (bench_call){.x = filled(&r, line->t, line->rows, line->width),
+                         .gamma = filled(&r, line->v, 0, line->width),
                          .y = filled(&r, line->v, line->rows, line->width)};
     const size_t element = rmsnorm_dtype_size(line->t);
     const double tensor = (double)(line->rows * line->width);
@@ -167,16 +168,17 @@ static void bench_one(const checker *k, const bench_line *line, const char *name
 
 int bench_run(const checker *k, const char *filter, bool large)
 {
-    (void)printf("medians of up to %d interleaved repetitions, one thread, caches warm where the tensors fit\n%-60s", REPETITIONS, "");
+    (void)printf("medians of up to %d interleaved repetitions, one thread, caches warm where the tensors fit\n%-60s",
+                 REPETITIONS, "");
     for (int i = 0; i < k->isa_count; i++) {
         (void)printf(" %25s", rmsnorm_isa_name(k->isas[i]));
     }
     (void)printf("\n");
     for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
         char name[96];
-        (void)snprintf(name, sizeof(name), "%s %s%s%s%s", operator_of(lines[i].kind)->name, rmsnorm_dtype_name(lines[i].t),
-                       lines[i].kind == SKIP ? "" : "*", lines[i].kind == SKIP ? "" : rmsnorm_dtype_name(lines[i].v),
-                       lines[i].sum ? " +sum" : "");
+        (void)snprintf(name, sizeof(name), "%s %s%s%s%s", operator_of(lines[i].kind)->name,
+                       rmsnorm_dtype_name(lines[i].t), lines[i].kind == SKIP ? "" : "*",
+                       lines[i].kind == SKIP ? "" : rmsnorm_dtype_name(lines[i].v), lines[i].sum ? " +sum" : "");
         if ((large || !lines[i].large) && strstr(name, filter) != NULL) {
             bench_one(k, &lines[i], name);
         }

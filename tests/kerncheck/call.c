@@ -27,7 +27,8 @@ static void fill_residual(check_case *c, rng *r, slot s, const checker *k, void 
     } else if (kind == 1) {
         values_fill(c->values, r, dtype, count / width, width, data);
     } else {
-        values_fill_half_steps(r, dtype, count, (int64_t)case_elements(c, SLOT_INPUT), k->golden[SLOT_INPUT].data, data);
+        values_fill_half_steps(r, dtype, count, (int64_t)case_elements(c, SLOT_INPUT), k->golden[SLOT_INPUT].data,
+                               data);
     }
 }
 
@@ -156,8 +157,8 @@ static void make_call(const checker *k, const check_case *c, rmsnorm_isa isa, ca
 static void perform(void *argument)
 {
     call *const made = argument;
-    made->status = rmsnorm_run(made->op, &made->attributes, made->inputs, made->input_count, made->outputs, made->output_count,
-                               &made->options);
+    made->status = rmsnorm_run(made->op, &made->attributes, made->inputs, made->input_count, made->outputs,
+                               made->output_count, &made->options);
 }
 
 /* ---- What the call left behind ---- */

@@ -31,7 +31,8 @@ const char *slot_name(slot s, rmsnorm_operator_kind kind)
 
 /* ---- Combinations ---- */
 
-static void add_combination(combination *c, rmsnorm_operator_kind kind, rmsnorm_dtype t, rmsnorm_dtype v, rmsnorm_dtype stash)
+static void add_combination(combination *c, rmsnorm_operator_kind kind, rmsnorm_dtype t, rmsnorm_dtype v,
+                            rmsnorm_dtype stash)
 {
     static const char *const short_names[] = {"SimplifiedLayerNormalization", "SkipSimplifiedLayerNormalization",
                                               "RMSNormalization"};
@@ -47,7 +48,8 @@ int combinations_list(combination list[MAX_COMBINATIONS])
     static const rmsnorm_operator_kind kinds[] = {RMSNORM_SIMPLIFIED_LAYER_NORMALIZATION, RMSNORM_RMS_NORMALIZATION};
     int count = 0;
     for (size_t t = 0; t < 3; t++) {
-        add_combination(&list[count++], RMSNORM_SKIP_SIMPLIFIED_LAYER_NORMALIZATION, dtypes[t], dtypes[t], RMSNORM_FLOAT);
+        add_combination(&list[count++], RMSNORM_SKIP_SIMPLIFIED_LAYER_NORMALIZATION, dtypes[t], dtypes[t],
+                        RMSNORM_FLOAT);
     }
     for (size_t i = 0; i < 2 * 4 * 4 * 2; i++) {
         add_combination(&list[count++], kinds[i / 32], dtypes[i / 8 % 4], dtypes[i / 2 % 4],
@@ -138,7 +140,8 @@ typedef struct words {
 #if defined(__GNUC__)
 __attribute__((format(printf, 2, 3)))
 #endif
-static void add(words *w, const char *text, ...)
+static void
+add(words *w, const char *text, ...)
 {
     va_list arguments;
     va_start(arguments, text);

@@ -14,8 +14,9 @@ static void print_case(const checker *k, const check_case *c, rmsnorm_isa isa)
 {
     char text[1024];
     case_describe(c, text, sizeof(text));
-    (void)printf("  %s, isa %s\n  again: kerncheck --seed %llu --isa %s --filter \"%s, %s %d;\"\n", text, rmsnorm_isa_name(isa),
-                 (unsigned long long)k->seed, rmsnorm_isa_name(isa), c->types->name, c->family, c->index);
+    (void)printf("  %s, isa %s\n  again: kerncheck --seed %llu --isa %s --filter \"%s, %s %d;\"\n", text,
+                 rmsnorm_isa_name(isa), (unsigned long long)k->seed, rmsnorm_isa_name(isa), c->types->name, c->family,
+                 c->index);
 }
 
 static bool count_failure(checker *k)
@@ -51,11 +52,12 @@ static void print_element(const char *label, rmsnorm_dtype dtype, const void *el
         memcpy(&little, &probe, 1);
         bits = bits << 8 | ((const unsigned char *)element)[little == 1 ? size - 1 - i : i];
     }
-    (void)printf("%s 0x%0*llx (%.17g)", label, (int)(2 * size), (unsigned long long)bits, element_load(dtype, element, 0));
+    (void)printf("%s 0x%0*llx (%.17g)", label, (int)(2 * size), (unsigned long long)bits,
+                 element_load(dtype, element, 0));
 }
 
-void check_fail_element(checker *k, const check_case *c, rmsnorm_isa isa, slot s, size_t index, const void *got, const void *want,
-                        const char *text)
+void check_fail_element(checker *k, const check_case *c, rmsnorm_isa isa, slot s, size_t index, const void *got,
+                        const void *want, const char *text)
 {
     if (!count_failure(k)) {
         return;
@@ -98,9 +100,16 @@ void checker_release(checker *k)
 
 oracle_call oracle_call_of(const checker *k, const check_case *c)
 {
-    oracle_call call = {.kind = c->types->kind, .t = c->types->t, .v = c->types->v, .stash = c->types->stash, .rank = c->rank,
-                        .axis = case_first_normalized(c), .scale_rank = c->scale_rank, .epsilon = c->epsilon,
-                        .input = k->golden[SLOT_INPUT].data, .scale = k->golden[SLOT_SCALE].data};
+    oracle_call call = {.kind = c->types->kind,
+                        .t = c->types->t,
+                        .v = c->types->v,
+                        .stash = c->types->stash,
+                        .rank = c->rank,
+                        .axis = case_first_normalized(c),
+                        .scale_rank = c->scale_rank,
+                        .epsilon = c->epsilon,
+                        .input = k->golden[SLOT_INPUT].data,
+                        .scale = k->golden[SLOT_SCALE].data};
     memcpy(call.dims, c->dims, sizeof(call.dims));
     memcpy(call.scale_dims, c->scale_dims, sizeof(call.scale_dims));
     if (c->present[SLOT_SKIP]) {
@@ -153,7 +162,8 @@ static bool judge_row(checker *k, const check_case *c, const oracle_call *call, 
     const oracle_row row = oracle_row_of(call, index);
     for (int64_t i = 0; i < width; i++) {
         const size_t at = (size_t)(index * width + i);
-        const oracle_verdict verdict = oracle_output(call, &row, i, element_load(call->v, k->reference[SLOT_OUTPUT].data, at));
+        const oracle_verdict verdict =
+            oracle_output(call, &row, i, element_load(call->v, k->reference[SLOT_OUTPUT].data, at));
         if (!judge_element(k, c, SLOT_OUTPUT, at, verdict)) {
             return false;
         }
@@ -164,7 +174,8 @@ static bool judge_row(checker *k, const check_case *c, const oracle_call *call, 
             t->largest_ulps = fmax(t->largest_ulps, verdict.ulps);
         }
         if (c->present[SLOT_SUM] &&
-            !judge_element(k, c, SLOT_SUM, at, oracle_sum(call, &row, i, element_load(call->t, k->reference[SLOT_SUM].data, at)))) {
+            !judge_element(k, c, SLOT_SUM, at,
+                           oracle_sum(call, &row, i, element_load(call->t, k->reference[SLOT_SUM].data, at)))) {
             return false;
         }
     }

@@ -47,8 +47,8 @@ __attribute__((format(printf, 4, 5)))
 void check_fail(checker *k, const check_case *c, rmsnorm_isa isa, const char *text, ...);
 
 /* The same for one element; `want` may be NULL where only the text can say it. */
-void check_fail_element(checker *k, const check_case *c, rmsnorm_isa isa, slot s, size_t index, const void *got, const void *want,
-                        const char *text);
+void check_fail_element(checker *k, const check_case *c, rmsnorm_isa isa, slot s, size_t index, const void *got,
+                        const void *want, const char *text);
 
 size_t case_elements(const check_case *c, slot s);
 size_t case_bytes(const check_case *c, slot s);

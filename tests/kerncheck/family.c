@@ -68,7 +68,9 @@ static void draw_skip_shape(check_case *c, rng *r)
 
 static void draw_shape(check_case *c, rng *r, int64_t rows, int64_t width)
 {
-    const int leading = is_skip(c) ? (int)rng_between(r, 1, 2) : rows == 1 ? (int)rng_between(r, 0, 2) : (int)rng_between(r, 1, 3);
+    const int leading = is_skip(c)  ? (int)rng_between(r, 1, 2)
+                        : rows == 1 ? (int)rng_between(r, 0, 2)
+                                    : (int)rng_between(r, 1, 3);
     const int trailing = is_skip(c) || rng_chance(r, 2) ? 1 : 2;
     c->rank = leading + trailing;
     put_dims(c, 0, leading, rows, r);
@@ -121,7 +123,7 @@ static int64_t draw_rows(rng *r, int64_t width)
 /* 1 to 70, every power of two of interest with its neighbours, and hidden sizes of real models. */
 static void draw_widths(check_case *c, rng *r)
 {
-    static const int64_t more[] = {127,  128,  129,  255,  256,  257,  511,   512,   513,   1023, 1024, 1025,
+    static const int64_t more[] = {127,  128,  129,  255,  256,  257,  511,  512,   513,   1023,  1024, 1025,
                                    2047, 2048, 2049, 3584, 4095, 4096, 4097, 16383, 16384, 16385, 40000};
     const int place = c->index % (70 + COUNT_OF(more));
     const int64_t width = place < 70 ? place + 1 : more[place - 70];
@@ -265,8 +267,8 @@ static void draw_aliases(check_case *c, rng *r)
 /* Any IEEE epsilon for operators 1 and 3; operator 2 takes finite ones from 0. */
 static void draw_epsilons(check_case *c, rng *r)
 {
-    static const float any[] = {0.0F,      -0.0F, 1e-45F,     1e-12F, 1e-6F,  1.0F,  3e38F,
-                                INFINITY,  NAN,   -INFINITY, -1e-3F, -1e-8F, -1.0F, -3e38F};
+    static const float any[] = {0.0F,     -0.0F, 1e-45F,    1e-12F, 1e-6F,  1.0F,  3e38F,
+                                INFINITY, NAN,   -INFINITY, -1e-3F, -1e-8F, -1.0F, -3e38F};
     static const float skip[] = {0.0F, -0.0F, 1e-45F, 1e-30F, 1e-12F, 1e-5F, 1.0F, 3e38F};
     const int64_t width = draw_width(r);
     draw_shape(c, r, draw_rows(r, width), width);
@@ -293,8 +295,8 @@ static void draw_many_rows(check_case *c, rng *r)
 }
 
 const family families[] = {
-    {"widths", 93, 372, draw_widths},     {"values", 66, 1100, draw_values},        {"scales", 40, 400, draw_scales},
-    {"axes", 30, 300, draw_axes},         {"strides", 20, 200, draw_strides},       {"aliases", 40, 400, draw_aliases},
+    {"widths", 93, 372, draw_widths},     {"values", 66, 1100, draw_values},    {"scales", 40, 400, draw_scales},
+    {"axes", 30, 300, draw_axes},         {"strides", 20, 200, draw_strides},   {"aliases", 40, 400, draw_aliases},
     {"epsilons", 28, 140, draw_epsilons}, {"long rows", 1, 64, draw_long_rows}, {"many rows", 4, 16, draw_many_rows},
 };
 const size_t family_count = sizeof(families) / sizeof(families[0]);

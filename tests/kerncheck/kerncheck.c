@@ -20,13 +20,14 @@ typedef struct arguments {
     bool deep, bench, list;
 } arguments;
 
-static const char usage[] = "usage: kerncheck [--seed N|random] [--isa NAME] [--filter TEXT] [--long] [--bench] [--list]\n"
-                            "  --seed N       draw other cases; 'random' picks a seed and prints it\n"
-                            "  --isa NAME     one instruction set only\n"
-                            "  --filter TEXT  only cases whose name (see --list) contains the text\n"
-                            "  --long         many more cases, rows of up to 2^24 elements\n"
-                            "  --bench        time the calls instead of checking them\n"
-                            "  --list         print the names of the cases instead of running them\n";
+static const char usage[] =
+    "usage: kerncheck [--seed N|random] [--isa NAME] [--filter TEXT] [--long] [--bench] [--list]\n"
+    "  --seed N       draw other cases; 'random' picks a seed and prints it\n"
+    "  --isa NAME     one instruction set only\n"
+    "  --filter TEXT  only cases whose name (see --list) contains the text\n"
+    "  --long         many more cases, rows of up to 2^24 elements\n"
+    "  --bench        time the calls instead of checking them\n"
+    "  --list         print the names of the cases instead of running them\n";
 
 static _Noreturn void refuse(const char *what, const char *given)
 {
@@ -123,8 +124,9 @@ static void finish_combination(checker *k, const combination *types)
         const double judged = t->judged > 0 ? (double)t->judged : 1;
         const double mean = t->sum_of_ulps / judged;
         const double share = (double)t->misrounded / judged;
-        (void)printf("%-8s %-50s %5" PRIu64 " calls %9" PRIu64 " elements  max %6.3f ulp  mean %.3f ulp  misrounded %.4f %%\n",
-                     rmsnorm_isa_name(k->isas[i]), types->name, t->calls, t->elements, t->largest_ulps, mean, 100 * share);
+        (void)printf(
+            "%-8s %-50s %5" PRIu64 " calls %9" PRIu64 " elements  max %6.3f ulp  mean %.3f ulp  misrounded %.4f %%\n",
+            rmsnorm_isa_name(k->isas[i]), types->name, t->calls, t->elements, t->largest_ulps, mean, 100 * share);
         const bool rounds = oracle_rounds(&call);
         if (t->judged >= 10000 && rounds && share > 0.001) {
             k->failed++;

@@ -37,7 +37,8 @@ static double operand(const oracle_call *call, int64_t row, int64_t column)
         const double sum = to_float(x + element_load(call->t, call->skip, (size_t)at));
         return call->bias == NULL ? sum : to_float(sum + element_load(call->t, call->bias, (size_t)column));
     }
-    const bool narrowed = call->kind == RMSNORM_RMS_NORMALIZATION && call->t == RMSNORM_DOUBLE && call->stash == RMSNORM_FLOAT;
+    const bool narrowed =
+        call->kind == RMSNORM_RMS_NORMALIZATION && call->t == RMSNORM_DOUBLE && call->stash == RMSNORM_FLOAT;
     return narrowed ? to_float(x) : x;
 }
 

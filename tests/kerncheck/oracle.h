@@ -43,7 +43,13 @@ int64_t oracle_width(const oracle_call *call);
 /* Which element of the scale belongs to an element of X: NumPy's broadcasting. */
 int64_t oracle_scale_index(const oracle_call *call, int64_t row, int64_t column);
 
-typedef enum oracle_root { ORACLE_FINITE, ORACLE_NAN, ORACLE_INV_ZERO, ORACLE_INV_INFINITE, ORACLE_UNJUDGED } oracle_root;
+typedef enum oracle_root {
+    ORACLE_FINITE,
+    ORACLE_NAN,
+    ORACLE_INV_ZERO,
+    ORACLE_INV_INFINITE,
+    ORACLE_UNJUDGED
+} oracle_root;
 
 typedef struct oracle_row {
     int64_t index;
@@ -54,11 +60,11 @@ typedef struct oracle_row {
 oracle_row oracle_row_of(const oracle_call *call, int64_t index);
 
 typedef struct oracle_verdict {
-    bool fits;      /* within every bound that holds for one element */
-    bool judged;    /* ulps and rounded mean something */
-    bool rounded;   /* the correctly rounded value */
-    double ulps;    /* distance from the ideal */
-    double want;    /* the correctly rounded value, for messages */
+    bool fits;    /* within every bound that holds for one element */
+    bool judged;  /* ulps and rounded mean something */
+    bool rounded; /* the correctly rounded value */
+    double ulps;  /* distance from the ideal */
+    double want;  /* the correctly rounded value, for messages */
 } oracle_verdict;
 
 oracle_verdict oracle_output(const oracle_call *call, const oracle_row *row, int64_t column, double got);

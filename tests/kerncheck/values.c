@@ -6,7 +6,7 @@
 
 const char *value_class_name(value_class values)
 {
-    static const char *const names[] = {"normal",  "constant", "spike",     "alternating", "subnormal", "zero rows",
+    static const char *const names[] = {"normal",   "constant", "spike",    "alternating", "subnormal", "zero rows",
                                         "outliers", "ties",     "any bits", "largest",     "special"};
     return names[values];
 }
@@ -53,7 +53,8 @@ static void store_nan(rng *r, rmsnorm_dtype dtype, void *data, size_t index)
     const int fraction_bits = format_of(dtype)->precision - 1;
     const uint64_t exponent = ((UINT64_C(1) << (8 * bytes - 1)) - 1) >> fraction_bits << fraction_bits;
     const uint64_t fraction = rng_next(r) & ((UINT64_C(1) << fraction_bits) - 2); /* never the poison's payload */
-    const uint64_t bits = exponent | (fraction == 0 ? 2 : fraction) | (rng_chance(r, 2) ? UINT64_C(1) << (8 * bytes - 1) : 0);
+    const uint64_t bits =
+        exponent | (fraction == 0 ? 2 : fraction) | (rng_chance(r, 2) ? UINT64_C(1) << (8 * bytes - 1) : 0);
     for (size_t i = 0; i < bytes; i++) {
         const uint16_t probe = 1;
         unsigned char little = 0;
@@ -159,7 +160,8 @@ void values_fill(value_class values, rng *r, rmsnorm_dtype dtype, int64_t rows, 
     }
 }
 
-void values_fill_half_steps(rng *r, rmsnorm_dtype dtype, int64_t count, int64_t input_count, const void *input, void *data)
+void values_fill_half_steps(rng *r, rmsnorm_dtype dtype, int64_t count, int64_t input_count, const void *input,
+                            void *data)
 {
     for (int64_t i = 0; i < count; i++) {
         const double near = input_count > 0 ? element_load(dtype, input, (size_t)(i % input_count)) : 1;
@@ -179,7 +181,9 @@ static double gamma_of(gamma_class gamma, rng *r, rmsnorm_dtype dtype)
     case GAMMA_LARGE:
         return format_of(dtype)->largest / 16 * signed_unit(r);
     case GAMMA_SPECIAL:
-        return rng_chance(r, 8) ? copysign(INFINITY, rng_normal(r)) : rng_chance(r, 8) ? copysign(0, rng_normal(r)) : plain;
+        return rng_chance(r, 8)   ? copysign(INFINITY, rng_normal(r))
+               : rng_chance(r, 8) ? copysign(0, rng_normal(r))
+                                  : plain;
     default:
         return plain;
     }

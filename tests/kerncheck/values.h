@@ -40,7 +40,8 @@ void values_fill(value_class values, rng *r, rmsnorm_dtype dtype, int64_t rows, 
 float values_ties_epsilon(rmsnorm_dtype dtype, int64_t width, const void *data);
 
 /* Half units in the last place of the input: sums that are ties, or that a double rounding moves. */
-void values_fill_half_steps(rng *r, rmsnorm_dtype dtype, int64_t count, int64_t input_count, const void *input, void *data);
+void values_fill_half_steps(rng *r, rmsnorm_dtype dtype, int64_t count, int64_t input_count, const void *input,
+                            void *data);
 
 void values_fill_gamma(gamma_class gamma, rng *r, rmsnorm_dtype dtype, int64_t count, void *data);
 

@@ -5,13 +5,20 @@
 
 static char answer[8192];
 
+void *call_pointer(uintptr_t address)
+{
+    void *pointer;
+    memcpy(&pointer, &address, sizeof pointer);
+    return pointer;
+}
+
 static const char *parse_tensor(const char *at, rmsnorm_tensor *tensor, char (*names)[16])
 {
     static const struct {
         const char *name;
         int code;
-    } types[] = {{"float:", 1},   {"float16:", 10}, {"double:", 11}, {"bfloat16:", 16},
-                 {"int64:", 7},   {"int2:", 26},    {"?:", 0},       {"type99:", 99}};
+    } types[] = {{"float:", 1}, {"float16:", 10}, {"double:", 11}, {"bfloat16:", 16},
+                 {"int64:", 7}, {"int2:", 26},    {"?:", 0},       {"type99:", 99}};
     size_t i = 0;
     while (strncmp(at, types[i].name, strlen(types[i].name)) != 0) {
         ++i;
@@ -53,7 +60,7 @@ void call_parse(const char *text, uintptr_t first_address, call_side *side)
         } else {
             side->slots[slot] = tensor;
             at = parse_tensor(at, tensor, &side->names[slot * RMSNORM_MAX_RANK]);
-            tensor->data = (void *)(first_address + slot * ((uintptr_t)1 << 40));
+            tensor->data = call_pointer(first_address + slot * ((uintptr_t)1 << 40));
             for (; *at != '\0' && *at != ' ';) {
                 char *end = NULL;
                 if (*at == '!') {
@@ -64,7 +71,7 @@ void call_parse(const char *text, uintptr_t first_address, call_side *side)
                     at = end;
                 } else {
                     assert_int_equal(*at, '&');
-                    tensor->data = (void *)(uintptr_t)strtoull(at + 1, &end, 16);
+                    tensor->data = call_pointer((uintptr_t)strtoull(at + 1, &end, 16));
                     at = end;
                 }
             }
@@ -119,7 +126,8 @@ static const char *refusal(rmsnorm_status status)
     return answer;
 }
 
-const char *call_infer_outputs(const char *op_name, const char *attribute_text, const char *input_text, const char *wanted)
+const char *call_infer_outputs(const char *op_name, const char *attribute_text, const char *input_text,
+                               const char *wanted)
 {
     const rmsnorm_operator *const op = rmsnorm_operator_parse(op_name);
     rmsnorm_attributes attributes;
@@ -158,22 +166,22 @@ const char *call_infer_outputs(const char *op_name, const char *attribute_text, 
     }
     for (size_t i = 0; i < constraints.count; ++i) {
         char text[256];
-        assert_true(rmsnorm_constraint_format(op, (const rmsnorm_tensor *const *)inputs.slots, &constraints.items[i], text,
-                                              sizeof text) < sizeof text);
+        assert_true(rmsnorm_constraint_format(op, (const rmsnorm_tensor *const *)inputs.slots, &constraints.items[i],
+                                              text, sizeof text) < sizeof text);
         length += (size_t)snprintf(answer + length, sizeof answer - length, " ; %s", text);
     }
     assert_true(length < sizeof answer);
     return answer;
 }
 
-const char *call_infer(const char *op, const char *attributes, const char *inputs)
+const char *call_infer(const char *op_name, const char *attributes, const char *inputs)
 {
-    const size_t count = rmsnorm_operator_parse(op)->output_count;
-    return call_infer_outputs(op, attributes, inputs, count == 4 ? "yyyy" : count == 2 ? "yy" : "y");
+    const size_t count = rmsnorm_operator_parse(op_name)->output_count;
+    return call_infer_outputs(op_name, attributes, inputs, count == 4 ? "yyyy" : count == 2 ? "yy" : "y");
 }
 
-const char *call_resolve(const char *op_name, const char *attribute_text, const char *input_text, const char *output_text,
-                         rmsnorm_problem *problem)
+const char *call_resolve(const char *op_name, const char *attribute_text, const char *input_text,
+                         const char *output_text, rmsnorm_problem *problem)
 {
     const rmsnorm_operator *const op = rmsnorm_operator_parse(op_name);
     rmsnorm_attributes attributes;
@@ -187,9 +195,9 @@ const char *call_resolve(const char *op_name, const char *attribute_text, const 
     memcpy(&outputs_before, &outputs, sizeof outputs);
     memset(problem, 0x5a, sizeof *problem);
     memcpy(&problem_before, problem, sizeof *problem);
-    const rmsnorm_status status =
-        rmsnorm_resolve(op, call_attributes(op, attribute_text, &attributes), (const rmsnorm_tensor *const *)inputs.slots,
-                        inputs.count, outputs.slots, outputs.count, problem);
+    const rmsnorm_status status = rmsnorm_resolve(op, call_attributes(op, attribute_text, &attributes),
+                                                  (const rmsnorm_tensor *const *)inputs.slots, inputs.count,
+                                                  outputs.slots, outputs.count, problem);
     assert_memory_equal(&outputs, &outputs_before, sizeof outputs);
     if (status != RMSNORM_OK) {
         assert_memory_equal(problem, &problem_before, sizeof *problem);
@@ -198,16 +206,16 @@ const char *call_resolve(const char *op_name, const char *attribute_text, const 
     return "";
 }
 
-void call_assert_refused(const char *text, rmsnorm_status status, const char *op, const char *word, const char *other_word,
-                         const char *file, int line)
+void call_assert_refused(const char *text, rmsnorm_status status, const char *op, const char *word,
+                         const char *other_word, const char *file, int line)
 {
     char beginning[128];
     const char *const colons = strstr(op, "::");
     snprintf(beginning, sizeof beginning, "%d: %s: ", (int)status, colons != NULL ? colons + 2 : op);
     const char *const missing = strncmp(text, beginning, strlen(beginning)) != 0 ? beginning
-                                : strstr(text, word) == NULL                      ? word
-                                : strstr(text, other_word) == NULL                ? other_word
-                                                                                  : NULL;
+                                : strstr(text, word) == NULL                     ? word
+                                : strstr(text, other_word) == NULL               ? other_word
+                                                                                 : NULL;
     if (missing != NULL || strchr(text, '\n') != NULL) {
         print_error("'%s' lacks '%s'\n", text, missing != NULL ? missing : "one line");
         _fail(file, line);

@@ -91,7 +91,8 @@ static void impossible_values_are_refused_when_set_and_when_used(void **state)
     } cases[] = {
         {SIMPLIFIED, "keep_dims", 0, RMSNORM_INVALID_ARGUMENT, "keep_dims is 0; allowed: 1"},
         {SIMPLIFIED, "keep_dims", 2, RMSNORM_INVALID_ARGUMENT, "keep_dims is 2; allowed: 1"},
-        {SIMPLIFIED, "stash_type", 10, RMSNORM_UNSUPPORTED, "stash_type is 10 (float16); allowed: 1 (float) or 11 (double)"},
+        {SIMPLIFIED, "stash_type", 10, RMSNORM_UNSUPPORTED,
+         "stash_type is 10 (float16); allowed: 1 (float) or 11 (double)"},
         {RMS, "stash_type", 10, RMSNORM_UNSUPPORTED, "stash_type is 10 (float16); allowed: 1 (float) or 11 (double)"},
         {RMS, "stash_type", 16, RMSNORM_UNSUPPORTED, "stash_type is 16 (bfloat16); allowed: 1 (float) or 11 (double)"},
         {RMS, "stash_type", 0, RMSNORM_UNSUPPORTED, "stash_type is 0"},
@@ -115,8 +116,10 @@ static void impossible_values_are_refused_when_set_and_when_used(void **state)
         rmsnorm_problem problem;
         snprintf(text, sizeof text, "%s=%lld", cases[i].name, (long long)cases[i].value);
         assert_int_equal(rmsnorm_attributes_parse(op, &a, text), cases[i].status);
-        assert_refused(call_infer(cases[i].op, text, "float:2,3 | float:3"), cases[i].status, op->name, cases[i].word, "");
-        assert_refused(call_infer(cases[i].op, text, "float:* | float:*"), cases[i].status, op->name, cases[i].word, "");
+        assert_refused(call_infer(cases[i].op, text, "float:2,3 | float:3"), cases[i].status, op->name, cases[i].word,
+                       "");
+        assert_refused(call_infer(cases[i].op, text, "float:* | float:*"), cases[i].status, op->name, cases[i].word,
+                       "");
         assert_refused(call_resolve(cases[i].op, text, "float:2,3 | float:3", "float:2,3", &problem), cases[i].status,
                        op->name, cases[i].word, "");
     }
@@ -140,9 +143,10 @@ static void epsilon_is_any_float_except_for_skip(void **state)
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; ++i) {
         rmsnorm_problem problem;
         const char *const inputs = "float:2,3 | float:2,3 | float:3";
-        assert_refused(call_infer(SKIP, texts[i], inputs), RMSNORM_INVALID_ARGUMENT, SKIP, "epsilon is", "finite and >= 0");
-        assert_refused(call_resolve(SKIP, texts[i], inputs, "float:2,3", &problem), RMSNORM_INVALID_ARGUMENT, SKIP, "epsilon is",
+        assert_refused(call_infer(SKIP, texts[i], inputs), RMSNORM_INVALID_ARGUMENT, SKIP, "epsilon is",
                        "finite and >= 0");
+        assert_refused(call_resolve(SKIP, texts[i], inputs, "float:2,3", &problem), RMSNORM_INVALID_ARGUMENT, SKIP,
+                       "epsilon is", "finite and >= 0");
         assert_string_equal(call_infer(RMS, texts[i], "float:2,3 | float:3"), "float:2,3");
     }
     assert_int_equal(rmsnorm_attributes_set_float(skip_op, &a, "epsilon", 0.0f), RMSNORM_OK);
@@ -155,9 +159,18 @@ static void check_parsed_floats(void)
     static const struct {
         const char *text;
         float value;
-    } cases[] = {{"epsilon=1e-6", 1e-6f}, {"epsilon=1", 1.0f},     {"epsilon=+0.5", 0.5f},       {"epsilon=-2.5E0", -2.5f},
-                 {"epsilon=0x1p-20", 0x1p-20f}, {"epsilon=.5", 0.5f}, {"epsilon=inf", INFINITY}, {"epsilon=-Infinity", -INFINITY},
-                 {"epsilon=1e-60", 0.0f}, {"epsilon=1e-40", 1e-40f}, {"epsilon=16777217", 16777216.0f}, {"epsilon=5.", 5.0f}};
+    } cases[] = {{"epsilon=1e-6", 1e-6f},
+                 {"epsilon=1", 1.0f},
+                 {"epsilon=+0.5", 0.5f},
+                 {"epsilon=-2.5E0", -2.5f},
+                 {"epsilon=0x1p-20", 0x1p-20f},
+                 {"epsilon=.5", 0.5f},
+                 {"epsilon=inf", INFINITY},
+                 {"epsilon=-Infinity", -INFINITY},
+                 {"epsilon=1e-60", 0.0f},
+                 {"epsilon=1e-40", 1e-40f},
+                 {"epsilon=16777217", 16777216.0f},
+                 {"epsilon=5.", 5.0f}};
     rmsnorm_attributes a;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
         assert_int_equal(rmsnorm_attributes_parse(rms, &a, cases[i].text), RMSNORM_OK);
@@ -165,9 +178,9 @@ static void check_parsed_floats(void)
     }
     assert_int_equal(rmsnorm_attributes_parse(rms, &a, "epsilon=nan"), RMSNORM_OK);
     assert_true(isnan(a.epsilon));
-    static const char *const refused[] = {"epsilon=",      "epsilon= 1",   "epsilon=1 ",   "epsilon=1e40",  "epsilon=-1e39",
-                                          "epsilon=1x",    "epsilon=1,5",  "epsilon=1.2.3", "epsilon=e",    "epsilon=0.5f",
-                                          "epsilon=\n1",   "epsilon=.",    "epsilon=nan()", "epsilon=--1"};
+    static const char *const refused[] = {
+        "epsilon=",      "epsilon= 1", "epsilon=1 ",   "epsilon=1e40", "epsilon=-1e39", "epsilon=1x",    "epsilon=1,5",
+        "epsilon=1.2.3", "epsilon=e",  "epsilon=0.5f", "epsilon=\n1",  "epsilon=.",     "epsilon=nan()", "epsilon=--1"};
     rmsnorm_attributes_init(rms, &a);
     for (size_t i = 0; i < sizeof refused / sizeof refused[0]; ++i) {
         assert_int_equal(rmsnorm_attributes_parse(rms, &a, refused[i]), RMSNORM_INVALID_ARGUMENT);
@@ -210,8 +223,17 @@ static void ints_are_read_from_text(void **state)
     assert_int_equal(a.axis, -2);
     assert_int_equal(rmsnorm_attributes_parse(rms, &a, "axis=+1"), RMSNORM_OK);
     assert_int_equal(a.axis, 1);
-    static const char *const refused[] = {"axis=", "axis=1.0", "axis= 1", "axis=1 ", "axis=0x1", "axis=one", "axis=-", "axis=+-1",
-                                          "axis=9223372036854775808", "axis=-9223372036854775809", "axis=1e0"};
+    static const char *const refused[] = {"axis=",
+                                          "axis=1.0",
+                                          "axis= 1",
+                                          "axis=1 ",
+                                          "axis=0x1",
+                                          "axis=one",
+                                          "axis=-",
+                                          "axis=+-1",
+                                          "axis=9223372036854775808",
+                                          "axis=-9223372036854775809",
+                                          "axis=1e0"};
     for (size_t i = 0; i < sizeof refused / sizeof refused[0]; ++i) {
         assert_int_equal(rmsnorm_attributes_parse(rms, &a, refused[i]), RMSNORM_INVALID_ARGUMENT);
         assert_sentence("RMSNormalization: axis is '", "in [-r, r)");

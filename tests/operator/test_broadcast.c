@@ -86,11 +86,11 @@ static void loops_visit_the_elements_that_numpy_would(void **state)
     random_state = 4242;
     int legal_count = 0;
     for (int trial = 0; trial < 60000; ++trial) {
-        rmsnorm_tensor x = {.data = (void *)0x10000};
-        rmsnorm_tensor scale = {.data = (void *)0x20000};
+        rmsnorm_tensor x = {.data = call_pointer(0x10000)};
+        rmsnorm_tensor scale = {.data = call_pointer(0x20000)};
         random_shapes(&x, &scale);
         rmsnorm_tensor y = x;
-        y.data = (void *)0x30000;
+        y.data = call_pointer(0x30000);
         const rmsnorm_tensor *const inputs[] = {&x, &scale};
         rmsnorm_tensor *const outputs[] = {&y};
         rmsnorm_attributes attributes;
@@ -125,7 +125,8 @@ static void loops_visit_the_elements_that_numpy_would(void **state)
     assert_true(legal_count > 10000);
 }
 
-static void check_loops(const char *op, const char *attributes, const char *inputs, const char *output, const char *expected)
+static void check_loops(const char *op, const char *attributes, const char *inputs, const char *output,
+                        const char *expected)
 {
     rmsnorm_problem problem;
     char text[256] = "";
@@ -133,7 +134,10 @@ static void check_loops(const char *op, const char *attributes, const char *inpu
     for (int i = 0; i < problem.outer_count + problem.inner_count; ++i) {
         const rmsnorm_loop loop = i < problem.outer_count ? problem.outer[i] : problem.inner[i - problem.outer_count];
         const size_t length = strlen(text);
-        snprintf(text + length, sizeof text - length, "%s%dx%d", i == problem.outer_count ? " / " : i > 0 ? " " : "",
+        snprintf(text + length, sizeof text - length, "%s%dx%d",
+                 i == problem.outer_count ? " / "
+                 : i > 0                  ? " "
+                                          : "",
                  (int)loop.count, (int)loop.stride);
     }
     assert_string_equal(text, expected);

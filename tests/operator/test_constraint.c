@@ -5,8 +5,8 @@ static void format(const char *inputs, rmsnorm_constraint constraint, const char
     call_side side;
     char text[128];
     call_parse(inputs, 0x1000, &side);
-    const size_t length = rmsnorm_constraint_format(rmsnorm_operator_parse(SKIP), (const rmsnorm_tensor *const *)side.slots, &constraint,
-                                                    text, sizeof text);
+    const size_t length = rmsnorm_constraint_format(
+        rmsnorm_operator_parse(SKIP), (const rmsnorm_tensor *const *)side.slots, &constraint, text, sizeof text);
     assert_string_equal(text, expected);
     assert_int_equal(length, strlen(expected));
 }
@@ -17,7 +17,8 @@ static void each_kind_reads_as_a_formula(void **state)
     const char *const inputs = "float:B,S,H | float:?,S,7 | float:K | _";
     format(inputs, (rmsnorm_constraint){RMSNORM_DIM_EQUAL, {2, 0}, {0, 2}, 0, 0}, "gamma[0] (K) = input[2] (H)");
     format(inputs, (rmsnorm_constraint){RMSNORM_DIM_EQUAL, {1, 2}, {0, 2}, 0, 0}, "skip[2] (7) = input[2] (H)");
-    format(inputs, (rmsnorm_constraint){RMSNORM_DIM_ONE_OR_EQUAL, {1, 0}, {0, 0}, 0, 0}, "skip[0] (?) = 1 or input[0] (B)");
+    format(inputs, (rmsnorm_constraint){RMSNORM_DIM_ONE_OR_EQUAL, {1, 0}, {0, 0}, 0, 0},
+           "skip[0] (?) = 1 or input[0] (B)");
     format(inputs, (rmsnorm_constraint){RMSNORM_DIM_RANGE, {0, 2}, {0, 2}, 1, 5}, "1 <= input[2] (H) <= 5");
     format(inputs, (rmsnorm_constraint){RMSNORM_DIM_RANGE, {0, 2}, {0, 2}, 1, INT64_MAX}, "1 <= input[2] (H)");
 }
@@ -34,7 +35,8 @@ static void what_is_not_there_is_a_question_mark(void **state)
     assert_int_equal(rmsnorm_constraint_format(NULL, NULL, &any, text, sizeof text), 0);
     assert_string_equal(text, "");
     assert_int_equal(rmsnorm_constraint_format(rmsnorm_operator_at(0), NULL, NULL, text, sizeof text), 0);
-    assert_int_equal(rmsnorm_constraint_format(rmsnorm_operator_at(0), NULL, &any, NULL, 0), strlen("X[0] (?) = X[0] (?)"));
+    assert_int_equal(rmsnorm_constraint_format(rmsnorm_operator_at(0), NULL, &any, NULL, 0),
+                     strlen("X[0] (?) = X[0] (?)"));
 }
 
 static void the_length_needed_is_told_and_the_size_kept(void **state)
@@ -48,9 +50,9 @@ static void the_length_needed_is_told_and_the_size_kept(void **state)
     for (size_t size = 0; size <= sizeof whole; ++size) {
         char text[sizeof whole + 1];
         memset(text, '#', sizeof text);
-        assert_int_equal(
-            rmsnorm_constraint_format(op, (const rmsnorm_tensor *const *)side.slots, &constraint, size > 0 ? text : NULL, size),
-            sizeof whole - 1);
+        assert_int_equal(rmsnorm_constraint_format(op, (const rmsnorm_tensor *const *)side.slots, &constraint,
+                                                   size > 0 ? text : NULL, size),
+                         sizeof whole - 1);
         assert_int_equal(text[size], '#');
         if (size > 0) {
             assert_int_equal(strlen(text), size - 1);
@@ -62,12 +64,14 @@ static void the_length_needed_is_told_and_the_size_kept(void **state)
 static void hostile_names_are_cleaned(void **state)
 {
     (void)state;
-    rmsnorm_tensor input = {.dtype = RMSNORM_FLOAT, .rank = 1, .dims = {RMSNORM_UNKNOWN}, .dim_names = {"\x1b[2J\n\xff"}};
+    rmsnorm_tensor input = {
+        .dtype = RMSNORM_FLOAT, .rank = 1, .dims = {RMSNORM_UNKNOWN}, .dim_names = {"\x1b[2J\n\xff"}};
     const rmsnorm_tensor *const inputs[] = {&input, &input, &input, &input};
     const rmsnorm_constraint constraint = {RMSNORM_DIM_RANGE, {0, 0}, {0, 0}, 1, 2};
     char text[64];
     rmsnorm_constraint_format(rmsnorm_operator_parse(SKIP), inputs, &constraint, text, sizeof text);
-    assert_string_equal(text, "1 <= input[0] (?[2J?" "?) <= 2");
+    assert_string_equal(text, "1 <= input[0] (?[2J?"
+                              "?) <= 2");
 }
 
 int main(void)

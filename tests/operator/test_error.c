@@ -42,9 +42,9 @@ static void nothing_unprintable_gets_through(void **state)
     } cases[] = {
         {"a\nb\r\t\x1b[31m\x7f", "a?b???[31m?"},
         {"\xc3\xa4 \xe2\x82\xac \xf0\x9f\x98\x80", "\xc3\xa4 \xe2\x82\xac \xf0\x9f\x98\x80"},
-        {"\xc2\x85\xc2\x9b", "????"},                            /* C1: next line, control sequence introducer */
-        {"\x80\xbf\xff\xfe", "????"},                            /* never a lead byte */
-        {"\xc0\xaf\xe0\x80\xaf\xf0\x80\x80\xaf", "?????????"},    /* overlong */
+        {"\xc2\x85\xc2\x9b", "????"},                          /* C1: next line, control sequence introducer */
+        {"\x80\xbf\xff\xfe", "????"},                          /* never a lead byte */
+        {"\xc0\xaf\xe0\x80\xaf\xf0\x80\x80\xaf", "?????????"}, /* overlong */
         {"\xed\xa0\x80\xf4\x90\x80\x80\xf5\x80\x80\x80", "???????????"}, /* surrogate, beyond U+10FFFF */
         {"\xe2\x82", "??"},
         {"\xe2\x28\xa1", "?(?"},

@@ -21,7 +21,8 @@ static void domains_have_the_spellings_of_the_contract(void **state)
     assert_ptr_equal(rmsnorm_operator_find("", RMS, 0), rmsnorm_operator_at(2));
     assert_not_found(rmsnorm_operator_find("", skip, 1), "ai.onnx::Skip", "did you mean com.microsoft::Skip");
     assert_not_found(rmsnorm_operator_find("com.microsoft", RMS, 1), "com.microsoft::RMS", "did you mean ai.onnx::RMS");
-    assert_not_found(rmsnorm_operator_find("ai.onnx.ml", SIMPLIFIED, 1), "ai.onnx.ml::", "did you mean ai.onnx::Simplified");
+    assert_not_found(rmsnorm_operator_find("ai.onnx.ml", SIMPLIFIED, 1),
+                     "ai.onnx.ml::", "did you mean ai.onnx::Simplified");
 }
 
 /* F84 */
@@ -32,7 +33,8 @@ static void rms_normalization_is_there_from_opset_23_on(void **state)
     assert_non_null(rmsnorm_operator_find("", RMS, 24));
     assert_non_null(rmsnorm_operator_find("", RMS, 25));
     assert_non_null(rmsnorm_operator_find("", RMS, INT64_MAX));
-    assert_not_found(rmsnorm_operator_find("", RMS, 22), "RMSNormalization: not in opset 22 of ai.onnx", "since opset 23");
+    assert_not_found(rmsnorm_operator_find("", RMS, 22), "RMSNormalization: not in opset 22 of ai.onnx",
+                     "since opset 23");
     assert_not_found(rmsnorm_operator_find("", RMS, 1), "opset 1 ", "since opset 23");
     assert_not_found(rmsnorm_operator_find("", RMS, -1), "RMSNormalization", "opset version is -1");
     assert_not_found(rmsnorm_operator_find("", SIMPLIFIED, INT64_MIN), "opset version", "1 and up");
@@ -41,14 +43,15 @@ static void rms_normalization_is_there_from_opset_23_on(void **state)
 static void almost_right_names_are_corrected(void **state)
 {
     (void)state;
-    static const char *const given[] = {"RMSNorm", "rmsnormalization", "RMS_Normalization", "RMSNormalisation", "RMSNormalizaton",
-                                        "rms_norm"};
+    static const char *const given[] = {"RMSNorm",          "rmsnormalization", "RMS_Normalization",
+                                        "RMSNormalisation", "RMSNormalizaton",  "rms_norm"};
     for (size_t i = 0; i < sizeof given / sizeof given[0]; ++i) {
         assert_not_found(rmsnorm_operator_find("", given[i], 0), given[i], "did you mean ai.onnx::RMSNormalization?");
     }
     assert_not_found(rmsnorm_operator_find("com.microsoft", "SkipSimplifiedLayerNorm", 1), "SkipSimplifiedLayerNorm;",
                      "did you mean com.microsoft::SkipSimplifiedLayerNormalization?");
-    assert_not_found(rmsnorm_operator_parse("com.microsft::SkipSimplifiedLayerNormalization"), "com.microsft::", "did you mean");
+    assert_not_found(rmsnorm_operator_parse("com.microsft::SkipSimplifiedLayerNormalization"),
+                     "com.microsft::", "did you mean");
 }
 
 static void other_operators_are_not_taken_for_ours(void **state)
@@ -88,7 +91,8 @@ static void parse_takes_a_name_with_or_without_domain(void **state)
     assert_ptr_equal(rmsnorm_operator_parse("ai.onnx::RMSNormalization"), rmsnorm_operator_at(2));
     assert_ptr_equal(rmsnorm_operator_parse("::RMSNormalization"), rmsnorm_operator_at(2));
     assert_ptr_equal(rmsnorm_operator_parse("com.microsoft::SimplifiedLayerNormalization"), rmsnorm_operator_at(0));
-    assert_not_found(rmsnorm_operator_parse("::SkipSimplifiedLayerNormalization"), "ai.onnx::Skip", "com.microsoft::Skip");
+    assert_not_found(rmsnorm_operator_parse("::SkipSimplifiedLayerNormalization"), "ai.onnx::Skip",
+                     "com.microsoft::Skip");
     assert_not_found(rmsnorm_operator_parse("ai.onnx:RMSNormalization"), "no operator", "RMSNormalization");
     assert_not_found(rmsnorm_operator_parse("a::b::RMSNormalization"), "no operator", "RMSNormalization");
 }

@@ -16,10 +16,11 @@ static void check(const legal *cases, size_t count)
 static void scale_broadcasts_to_x_in_every_legal_way(void **state)
 {
     (void)state;
-    static const char *const scales[] = {"", "1", "4", "1,4", "3,1", "3,4", "1,1", "1,3,4", "2,1,4", "2,3,4", "2,1,1", "1,1,1"};
+    static const char *const scales[] = {"",    "1",     "4",     "1,4",   "3,1",   "3,4",
+                                         "1,1", "1,3,4", "2,1,4", "2,3,4", "2,1,1", "1,1,1"};
     static const char *const axes[] = {"axis=-1", "axis=0", "axis=1", "axis=2", "axis=-2", "axis=-3"};
     static const char *const statistics[] = {"2,3,1", "1,1,1", "2,1,1", "2,3,1", "2,1,1", "1,1,1"};
-    for (size_t i = 0; i < 12 * 6; ++i) {
+    for (size_t i = 0; i < (size_t)12 * 6; ++i) {
         char inputs[64];
         char expected[64];
         snprintf(inputs, sizeof inputs, "float16:2,3,4 | float:%s", scales[i / 6]);
@@ -45,7 +46,8 @@ static void optional_outputs_are_positional_in_every_subset(void **state)
         }
         const size_t length = strlen(expected);
         snprintf(expected + length, sizeof expected - length, " ; 1 <= input[2] (H) <= 2147483647");
-        assert_string_equal(call_infer_outputs(SKIP, NULL, "float16:B,S,H | float16:B,S,H | float16:H", wanted), expected);
+        assert_string_equal(call_infer_outputs(SKIP, NULL, "float16:B,S,H | float16:B,S,H | float16:H", wanted),
+                            expected);
     }
 }
 
@@ -67,7 +69,8 @@ static void names_are_kept_and_constraints_returned(void **state)
         {SKIP, NULL, "float:4,S,64 | float:N,S,64 | float:64",
          "float:4,S,64 | float:4,S,1 | float:4,S,1 | float:4,S,64 ; skip[0] (N) = 1 or input[0] (4)"},
         {SIMPLIFIED, NULL, "float:B,S,H | float:H", "float:B,S,H | float:B,S,1 ; 1 <= X[2] (H)"},
-        {SIMPLIFIED, NULL, "float:B,S,H | float:K", "float:B,S,H | float:B,S,1 ; scale[0] (K) = 1 or X[2] (H) ; 1 <= X[2] (H)"},
+        {SIMPLIFIED, NULL, "float:B,S,H | float:K",
+         "float:B,S,H | float:B,S,1 ; scale[0] (K) = 1 or X[2] (H) ; 1 <= X[2] (H)"},
         {SIMPLIFIED, "axis=1", "float:B,S,H | float:S,H", "float:B,S,H | float:B,1,1 ; 1 <= X[1] (S) ; 1 <= X[2] (H)"},
         {SIMPLIFIED, NULL, "float:B,S,64 | float:S,1", "float:B,S,64 | float:B,S,1"},
         {SIMPLIFIED, NULL, "float:B,1 | float:K", "float:B,1 | float:B,1 ; scale[0] (K) = X[1] (1)"},
@@ -94,7 +97,8 @@ static void nameless_dims_are_told_by_other_inputs(void **state)
          "gamma[0] (K) = input[2] (?)"},
         {SIMPLIFIED, NULL, "float:?,? | float:64", "float:?,64 | float:?,1 ; scale[0] (64) = X[1] (?)"},
         {SIMPLIFIED, NULL, "float:?,? | float:1", "float:?,? | float:?,1 ; 1 <= X[1] (?)"},
-        {SIMPLIFIED, NULL, "float:?,? | float:K", "float:?,? | float:?,1 ; scale[0] (K) = 1 or X[1] (?) ; 1 <= X[1] (?)"},
+        {SIMPLIFIED, NULL, "float:?,? | float:K",
+         "float:?,? | float:?,1 ; scale[0] (K) = 1 or X[1] (?) ; 1 <= X[1] (?)"},
         {SIMPLIFIED, NULL, "float:?,8 | float:5,1", "float:5,8 | float:5,1 ; scale[0] (5) = X[0] (?)"},
     };
     check(cases, sizeof cases / sizeof cases[0]);
@@ -120,7 +124,8 @@ static void types_are_set_without_a_shape(void **state)
         {SKIP, NULL, "float16:2,3 | float16:* | float16:*", "float16:2,3 | float:2,1 | float:2,1 | float16:2,3"},
     };
     check(cases, sizeof cases / sizeof cases[0]);
-    assert_string_equal(call_infer_outputs(SKIP, NULL, "float16:* | float16:* | float16:*", "y__y"), "float16:* | _ | _ | float16:*");
+    assert_string_equal(call_infer_outputs(SKIP, NULL, "float16:* | float16:* | float16:*", "y__y"),
+                        "float16:* | _ | _ | float16:*");
 }
 
 /* F63, F64 */
@@ -153,7 +158,8 @@ static void an_output_may_be_the_descriptor_of_an_input(void **state)
     call_side sides;
     call_parse("float16:B,? | float:64", 0x1000, &sides);
     rmsnorm_tensor *const outputs[] = {sides.slots[1], sides.slots[0]};
-    assert_int_equal(rmsnorm_infer(op, NULL, (const rmsnorm_tensor *const *)sides.slots, 2, outputs, 2, NULL), RMSNORM_OK);
+    assert_int_equal(rmsnorm_infer(op, NULL, (const rmsnorm_tensor *const *)sides.slots, 2, outputs, 2, NULL),
+                     RMSNORM_OK);
     assert_int_equal(outputs[0]->rank, 2);
     assert_string_equal(outputs[0]->dim_names[0], "B");
     assert_int_equal(outputs[0]->dims[1], 64);

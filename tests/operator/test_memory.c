@@ -8,13 +8,15 @@ static rmsnorm_status ask(const char *op_name, const char *inputs, const char *o
     call_side out;
     call_parse(inputs, 0x1000, &in);
     call_parse(outputs, 0x1000, &out);
-    return rmsnorm_peak_memory(op, NULL, (const rmsnorm_tensor *const *)in.slots, in.count, out.slots, out.count, device, memory);
+    return rmsnorm_peak_memory(op, NULL, (const rmsnorm_tensor *const *)in.slots, in.count, out.slots, out.count,
+                               device, memory);
 }
 
 static void cpu_needs_no_workspace_whatever_the_shapes(void **state)
 {
     (void)state;
-    static const char *const shapes[] = {"float:2,3 | float:2,3 | float:3", "float:B,S,H | float:1,S,H | float:H | float:H",
+    static const char *const shapes[] = {"float:2,3 | float:2,3 | float:3",
+                                         "float:B,S,H | float:1,S,H | float:H | float:H",
                                          "float16:* | float16:* | float16:*", "float:0,3 | float:0,3 | float:3"};
     for (size_t i = 0; i < sizeof shapes / sizeof shapes[0]; ++i) {
         rmsnorm_memory memory = {7, "before"};
@@ -30,7 +32,8 @@ static void a_call_that_inference_refuses_is_refused(void **state)
     rmsnorm_memory memory = {7, "before"};
     assert_int_equal(ask(RMS, "float:2,3 | float:4", "?:", RMSNORM_DEVICE_CPU, &memory), RMSNORM_INVALID_ARGUMENT);
     assert_int_equal(ask(RMS, "int64:2,3 | float:3", "?:", RMSNORM_DEVICE_CPU, &memory), RMSNORM_UNSUPPORTED);
-    assert_int_equal(ask(SKIP, "float:2,3 | float:2,3 | float:3", "", RMSNORM_DEVICE_CPU, &memory), RMSNORM_INVALID_ARGUMENT);
+    assert_int_equal(ask(SKIP, "float:2,3 | float:2,3 | float:3", "", RMSNORM_DEVICE_CPU, &memory),
+                     RMSNORM_INVALID_ARGUMENT);
     assert_int_equal(ask(RMS, "float:2,3 | float:3", "?:", (rmsnorm_device)2, &memory), RMSNORM_INVALID_ARGUMENT);
     assert_non_null(strstr(rmsnorm_last_error(), "allowed: 0 (CPU) and 1 (WebGPU)"));
     assert_int_equal(ask(RMS, "float:2,3 | float:3", "?:", (rmsnorm_device)-1, &memory), RMSNORM_INVALID_ARGUMENT);

@@ -25,11 +25,14 @@ static void outputs_are_what_inference_says(void **state)
     refused(RMS, "float:2,3 | float:3", "float:2,3,1", "Y has the shape (2,3,1)", "allowed: (2,3)");
     refused(RMS, "float:2,3 | float:3", "float:*", "Y has the shape of unknown rank", "allowed: (2,3)");
     refused(RMS, "float:0,3 | float:3", "float:1,3", "Y has the shape (1,3)", "allowed: (0,3)");
-    refused(SIMPLIFIED, "float:2,3 | float:3", "float:2,3 | float:2", "inv_std_var has the shape (2)", "allowed: (2,1)");
-    refused(SIMPLIFIED, "float:2,3 | float:3", "float:2,3 | float:2,3", "inv_std_var has the shape (2,3)", "allowed: (2,1)");
+    refused(SIMPLIFIED, "float:2,3 | float:3", "float:2,3 | float:2", "inv_std_var has the shape (2)",
+            "allowed: (2,1)");
+    refused(SIMPLIFIED, "float:2,3 | float:3", "float:2,3 | float:2,3", "inv_std_var has the shape (2,3)",
+            "allowed: (2,1)");
     refused(SKIP, SKIP_CALL, "float:2,3 | float:2,2", "mean has the shape (2,2)", "allowed: (2,1)");
     refused(SKIP, SKIP_CALL, "float:2,3 | _ | float:1,1", "inv_std_var has the shape (1,1)", "allowed: (2,1)");
-    refused(SKIP, SKIP_CALL, "float:2,3 | _ | _ | float:3,2", "input_skip_bias_sum has the shape (3,2)", "allowed: (2,3)");
+    refused(SKIP, SKIP_CALL, "float:2,3 | _ | _ | float:3,2", "input_skip_bias_sum has the shape (3,2)",
+            "allowed: (2,3)");
 }
 
 static void data_is_required_where_there_are_elements(void **state)
@@ -93,18 +96,24 @@ static void row_strides_too_short_or_out_of_place_are_refused(void **state)
     refused(RMS, "float:2,3 | float:2,3@4", "float:2,3", "scale has row_stride 4", "allowed: 0 (contiguous) or 3");
     refused(RMS, "float:2,3 | float:3@-1", "float:2,3", "scale has row_stride -1", "allowed: 0 (contiguous) or 3");
     refused(SKIP, "float:2,3 | float:2,3@2 | float:3", "float:2,3", "skip has row_stride 2", "at least 3");
-    refused(SKIP, "float:2,3 | float:2,3 | float:3@4", "float:2,3", "gamma has row_stride 4", "allowed: 0 (contiguous) or 3");
+    refused(SKIP, "float:2,3 | float:2,3 | float:3@4", "float:2,3", "gamma has row_stride 4",
+            "allowed: 0 (contiguous) or 3");
     refused(SKIP, "float:2,3 | float:2,3 | float:3 | float:3@6", "float:2,3", "bias has row_stride 6", "allowed: 0");
     refused(SKIP, SKIP_CALL, "float:2,3 | float:2,1@2", "mean has row_stride 2", "allowed: 0 (contiguous) or 1");
-    refused(SKIP, SKIP_CALL, "float:2,3 | _ | float:2,1@3", "inv_std_var has row_stride 3", "allowed: 0 (contiguous) or 1");
+    refused(SKIP, SKIP_CALL, "float:2,3 | _ | float:2,1@3", "inv_std_var has row_stride 3",
+            "allowed: 0 (contiguous) or 1");
     refused(SKIP, SKIP_CALL, "float:2,3 | _ | _ | float:2,3@2", "input_skip_bias_sum has row_stride 2", "at least 3");
 }
 
 static void memory_past_the_address_space_is_refused(void **state)
 {
     (void)state;
-    refused(RMS, "float:2,3@9223372036854775807 | float:3", "float:2,3", "X has the shape (2,3) and row_stride", "address space");
-    refused(RMS, "float:3,3@4611686018427387904 | float:3", "float:3,3", "X has the shape (3,3) and row_stride", "address space");
+    refused(RMS, "float:2,3@9223372036854775807 | float:3", "float:2,3", "X has the shape (2,3) and row_stride",
+            "address space");
+    refused(RMS, "float:3,3@4611686018427387904 | float:3", "float:3,3", "X has the shape (3,3) and row_stride",
+            "address space");
+    refused(RMS, "float:5,3@4611686018427387904 | float:3", "float:5,3", "X has the shape (5,3) and row_stride",
+            "address space");
     refused(RMS, "float:2,3&fffffffffffffff0 | float:3", "float:2,3", "X has the shape (2,3)", "address space");
     refused(RMS, "float:2,3 | float:3", "float:2,3&ffffffffffffffff", "Y has the shape (2,3)", "address space");
     refused(RMS, "float:2,3 | float:3&fffffffffffffffe", "float:2,3", "scale has the shape (3)", "address space");
@@ -121,16 +130,18 @@ static void large_shapes_keep_64_bits(void **state)
     assert_int_equal(rows->rows, 4194305);
     assert_int_equal(rows->hidden_size, 512);
     assert_true(rows->input_stride == (int64_t)1 << 32);
-    assert_true(accepted(RMS, "axis=0", "float16:4294967296 | float16:&1000", "float16:4294967296")->hidden_size == (int64_t)1 << 32);
+    assert_true(accepted(RMS, "axis=0", "float16:4294967296 | float16:&1000", "float16:4294967296")->hidden_size ==
+                (int64_t)1 << 32);
 }
 
 static void every_field_of_the_problem_is_set(void **state)
 {
     (void)state;
     rmsnorm_problem problem;
-    assert_string_equal(call_resolve(SKIP, "epsilon=0.5", "float16:2,5,3&1000 | float16:2,5,3&2000 | float16:3&3000 | float16:3&4000",
-                                     "float16:2,5,3&5000 | float:2,5,1&6000 | float:2,5,1&7000 | float16:2,5,3&8000", &problem),
-                        "");
+    assert_string_equal(
+        call_resolve(SKIP, "epsilon=0.5", "float16:2,5,3&1000 | float16:2,5,3&2000 | float16:3&3000 | float16:3&4000",
+                     "float16:2,5,3&5000 | float:2,5,1&6000 | float:2,5,1&7000 | float16:2,5,3&8000", &problem),
+        "");
     const rmsnorm_rows *rows = &problem.rows;
     assert_int_equal(rows->rows, 10);
     assert_int_equal(rows->hidden_size, 3);
@@ -139,15 +150,19 @@ static void every_field_of_the_problem_is_set(void **state)
     assert_int_equal(rows->stash_dtype, RMSNORM_FLOAT);
     assert_int_equal(rows->rounding, RMSNORM_ROUND_ONCE);
     assert_true(rows->epsilon == 0.5f);
-    assert_true((uintptr_t)rows->input == 0x1000 && (uintptr_t)rows->skip == 0x2000 && (uintptr_t)rows->gamma == 0x3000);
-    assert_true((uintptr_t)rows->bias == 0x4000 && (uintptr_t)rows->output == 0x5000 && (uintptr_t)problem.mean == 0x6000);
+    assert_true((uintptr_t)rows->input == 0x1000 && (uintptr_t)rows->skip == 0x2000 &&
+                (uintptr_t)rows->gamma == 0x3000);
+    assert_true((uintptr_t)rows->bias == 0x4000 && (uintptr_t)rows->output == 0x5000 &&
+                (uintptr_t)problem.mean == 0x6000);
     assert_true((uintptr_t)rows->inv_std_var == 0x7000 && (uintptr_t)rows->sum == 0x8000);
     assert_true(rows->input_stride == 3 && rows->skip_stride == 3 && rows->output_stride == 3 && rows->sum_stride == 3);
     assert_int_equal(rows->skip_rows, 10);
     assert_int_equal(rows->gamma_stride, 0);
 
-    assert_string_equal(call_resolve(RMS, "stash_type=11", "bfloat16:2,3&1000 | double:3&2000", "double:2,3&3000", &problem), "");
-    assert_true(rows->dtype == RMSNORM_BFLOAT16 && rows->gamma_dtype == RMSNORM_DOUBLE && rows->stash_dtype == RMSNORM_DOUBLE);
+    assert_string_equal(
+        call_resolve(RMS, "stash_type=11", "bfloat16:2,3&1000 | double:3&2000", "double:2,3&3000", &problem), "");
+    assert_true(rows->dtype == RMSNORM_BFLOAT16 && rows->gamma_dtype == RMSNORM_DOUBLE &&
+                rows->stash_dtype == RMSNORM_DOUBLE);
     assert_true(rows->rounding == RMSNORM_ROUND_TWICE && rows->epsilon == 1e-5f);
     assert_null(rows->skip);
     assert_null(rows->bias);
@@ -156,7 +171,9 @@ static void every_field_of_the_problem_is_set(void **state)
     assert_null(problem.mean);
     assert_true(rows->skip_stride == 0 && rows->skip_rows == 0 && rows->sum_stride == 0);
 
-    assert_string_equal(call_resolve(SIMPLIFIED, NULL, "float:2,3&1000 | float:3&2000", "float:2,3&3000 | float:2,1&4000", &problem), "");
+    assert_string_equal(
+        call_resolve(SIMPLIFIED, NULL, "float:2,3&1000 | float:3&2000", "float:2,3&3000 | float:2,1&4000", &problem),
+        "");
     assert_int_equal(rows->rounding, RMSNORM_ROUND_ONCE);
     assert_true((uintptr_t)rows->inv_std_var == 0x4000);
 }

@@ -63,7 +63,8 @@ static void check_attributes(const rmsnorm_operator *op, const char *expected)
         if (attribute->kind == RMSNORM_ATTRIBUTE_INT) {
             snprintf(text + length, sizeof text - length, "%s=%d ", attribute->name, (int)attribute->default_int);
         } else {
-            snprintf(text + length, sizeof text - length, "%s=%.9g ", attribute->name, (double)attribute->default_float);
+            snprintf(text + length, sizeof text - length, "%s=%.9g ", attribute->name,
+                     (double)attribute->default_float);
         }
     }
     assert_string_equal(text, expected);

@@ -11,8 +11,8 @@ static void check(const refused *cases, size_t count)
 {
     for (size_t i = 0; i < count; ++i) {
         rmsnorm_problem problem;
-        assert_refused(call_infer(cases[i].op, cases[i].attributes, cases[i].inputs), RMSNORM_INVALID_ARGUMENT, cases[i].op,
-                       cases[i].word, cases[i].other_word);
+        assert_refused(call_infer(cases[i].op, cases[i].attributes, cases[i].inputs), RMSNORM_INVALID_ARGUMENT,
+                       cases[i].op, cases[i].word, cases[i].other_word);
         const char *const text = call_resolve(cases[i].op, cases[i].attributes, cases[i].inputs, "float:2,3", &problem);
         assert_refused(text, RMSNORM_INVALID_ARGUMENT, cases[i].op, "", "allowed");
         if (strpbrk(cases[i].inputs, "BSHNK*_") == NULL) {
@@ -50,9 +50,12 @@ static void rows_without_elements_are_refused(void **state)
         {RMS, "axis=0", "float:0,3 | float:3", "X has the shape (0,3)", "from axis 0"},
         {RMS, "axis=1", "float:0,0,3 | float:3", "X has the shape (0,0,3)", "from axis 1"},
         {SIMPLIFIED, NULL, "float:B,H | float:0", "X has the shape (B,H) and scale (0)", "no elements"},
-        {SKIP, NULL, "float:2,0 | float:2,0 | float:0", "H, the last dim of all inputs, is 0", "allowed: 1 to 2147483647"},
-        {SKIP, NULL, "float:B,H | float:B,H | float:0", "H, the last dim of all inputs, is 0", "allowed: 1 to 2147483647"},
-        {SKIP, NULL, "float:1,2147483648 | float:1,2147483648 | float:2147483648", "is 2147483648", "allowed: 1 to 2147483647"},
+        {SKIP, NULL, "float:2,0 | float:2,0 | float:0", "H, the last dim of all inputs, is 0",
+         "allowed: 1 to 2147483647"},
+        {SKIP, NULL, "float:B,H | float:B,H | float:0", "H, the last dim of all inputs, is 0",
+         "allowed: 1 to 2147483647"},
+        {SKIP, NULL, "float:1,2147483648 | float:1,2147483648 | float:2147483648", "is 2147483648",
+         "allowed: 1 to 2147483647"},
         {SKIP, NULL, "float:* | float:* | float:2147483648", "is 2147483648", "allowed: 1 to 2147483647"},
     };
     check(cases, sizeof cases / sizeof cases[0]);
@@ -76,7 +79,8 @@ static void skip_shapes_outside_the_three_are_refused(void **state)
 {
     (void)state;
     static const refused cases[] = {
-        {SKIP, NULL, "float:2,3 | float:1,3 | float:3", "skip has the shape (1,3), input (2,3)", "allowed: the shape of input"},
+        {SKIP, NULL, "float:2,3 | float:1,3 | float:3", "skip has the shape (1,3), input (2,3)",
+         "allowed: the shape of input"},
         {SKIP, NULL, "float:2,3 | float:1,2,3 | float:3", "skip has the shape (1,2,3)", "allowed: the shape of input"},
         {SKIP, NULL, "float:2,3 | float:3 | float:3", "skip has the shape (3)", "allowed: the shape of input"},
         {SKIP, NULL, "float:1,2,2 | float:1,3,2 | float:2", "skip has the shape (1,3,2)", "(S,H) or (1,S,H)"},
@@ -205,8 +209,8 @@ static void constraints_say_exactly_what_is_legal(void **state)
         rmsnorm_constraints constraints;
         const bool legal = rmsnorm_infer(op, &attributes, (const rmsnorm_tensor *const *)numbers.slots, numbers.count,
                                          &exact_output, 1, NULL) == RMSNORM_OK;
-        bool passed = rmsnorm_infer(op, &attributes, (const rmsnorm_tensor *const *)symbols.slots, symbols.count, &told_output, 1,
-                                    &constraints) == RMSNORM_OK;
+        bool passed = rmsnorm_infer(op, &attributes, (const rmsnorm_tensor *const *)symbols.slots, symbols.count,
+                                    &told_output, 1, &constraints) == RMSNORM_OK;
         for (size_t i = 0; passed && i < constraints.count; ++i) {
             passed = holds(&constraints.items[i], &numbers);
         }
@@ -225,7 +229,8 @@ static void constraints_say_exactly_what_is_legal(void **state)
 static void random_descriptors_do_no_harm(void **state)
 {
     (void)state;
-    static const int64_t dims[] = {-1, 0, 1, 2, 3, 7, -2, INT64_MIN, INT64_MAX, (int64_t)1 << 31, (int64_t)1 << 32, (int64_t)1 << 62};
+    static const int64_t dims[] = {
+        -1, 0, 1, 2, 3, 7, -2, INT64_MIN, INT64_MAX, (int64_t)1 << 31, (int64_t)1 << 32, (int64_t)1 << 62};
     static const int ranks[] = {0, 1, 2, 3, 3, 2, 4, 16, 17, -1, -2, INT32_MAX, INT32_MIN};
     static const int types[] = {0, 1, 1, 1, 1, 10, 11, 16, 7, 31, 32, -1, INT32_MAX};
     random_state = 7;
@@ -242,7 +247,8 @@ static void random_descriptors_do_no_harm(void **state)
             tensors[i].dtype = (rmsnorm_dtype)types[random_below(13)];
             tensors[i].rank = ranks[random_below(13)];
             tensors[i].row_stride = random_below(3) == 0 ? dims[random_below(12)] : 0;
-            tensors[i].data = (void *)(random_below(4) == 0 ? UINTPTR_MAX - (uintptr_t)random_below(64) : (uintptr_t)0x1000 * (i + 1));
+            tensors[i].data = call_pointer(random_below(4) == 0 ? UINTPTR_MAX - (uintptr_t)random_below(64)
+                                                                : (uintptr_t)0x1000 * (i + 1));
             for (int d = 0; d < RMSNORM_MAX_RANK; ++d) {
                 tensors[i].dims[d] = dims[random_below(random_below(4) == 0 ? 12 : 5)];
                 tensors[i].dim_names[d] = random_below(2) == 0 ? "N" : NULL;
