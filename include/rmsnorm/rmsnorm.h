@@ -71,9 +71,9 @@ RMSNORM_API size_t rmsnorm_dtype_size(rmsnorm_dtype dtype);
 
 /* A tensor, or without data a descriptor for inference. The caller owns every pointer in it. Zero-initialize. */
 typedef struct rmsnorm_tensor {
-    rmsnorm_dtype dtype; /* RMSNORM_UNDEFINED in inference: not known */
-    int32_t rank;        /* 0..RMSNORM_MAX_RANK; RMSNORM_UNKNOWN in inference */
-    int64_t dims[RMSNORM_MAX_RANK]; /* elements; RMSNORM_UNKNOWN in inference for a named or unknown dim */
+    rmsnorm_dtype dtype;                     /* RMSNORM_UNDEFINED in inference: not known */
+    int32_t rank;                            /* 0..RMSNORM_MAX_RANK; RMSNORM_UNKNOWN in inference */
+    int64_t dims[RMSNORM_MAX_RANK];          /* elements; RMSNORM_UNKNOWN in inference for a named or unknown dim */
     const char *dim_names[RMSNORM_MAX_RANK]; /* read where dims[i] is RMSNORM_UNKNOWN: "S", or NULL for unknown */
     void *data;         /* row-major, any alignment; an input is never written unless it is also an output */
     int64_t row_stride; /* elements from one normalized row to the next, >= row length; 0: contiguous */
@@ -227,8 +227,8 @@ typedef struct rmsnorm_memory {
 /* Workspace bytes beyond inputs and outputs. On the CPU 0, whatever the shapes: the row is read twice instead of stored. */
 RMSNORM_API rmsnorm_status rmsnorm_peak_memory(const rmsnorm_operator *op, const rmsnorm_attributes *attributes,
                                                const rmsnorm_tensor *const *inputs, size_t input_count,
-                                               rmsnorm_tensor *const *outputs, size_t output_count, rmsnorm_device device,
-                                               rmsnorm_memory *memory);
+                                               rmsnorm_tensor *const *outputs, size_t output_count,
+                                               rmsnorm_device device, rmsnorm_memory *memory);
 
 /* ---- Options --------------------------------------------------------------------------------- */
 
@@ -241,7 +241,7 @@ typedef enum rmsnorm_isa {
     RMSNORM_ISA_AVX512 = 4 /* F, BW, DQ, VL */
 } rmsnorm_isa;
 
-RMSNORM_API const char *rmsnorm_isa_name(rmsnorm_isa isa);                       /* "avx2"; "auto" */
+RMSNORM_API const char *rmsnorm_isa_name(rmsnorm_isa isa);                            /* "avx2"; "auto" */
 RMSNORM_API rmsnorm_status rmsnorm_isa_from_name(const char *name, rmsnorm_isa *isa); /* an unknown name is an error */
 RMSNORM_API bool rmsnorm_isa_compiled(rmsnorm_isa isa);
 RMSNORM_API bool rmsnorm_isa_runnable(rmsnorm_isa isa);
@@ -278,7 +278,9 @@ typedef struct rmsnorm_options {
     rmsnorm_allocator allocator; /* of rmsnorm_run_alloc */
 } rmsnorm_options;
 
+/* clang-format off */
 #define RMSNORM_OPTIONS_INIT {sizeof(rmsnorm_options), RMSNORM_ISA_AUTO, {NULL, NULL, 0}, {NULL, NULL, NULL}}
+/* clang-format on */
 
 /* ---- Run: whole operators -------------------------------------------------------------------- */
 
@@ -289,7 +291,8 @@ typedef struct rmsnorm_options {
  * with the arithmetic of docs/numerics.md. */
 RMSNORM_API rmsnorm_status rmsnorm_run(const rmsnorm_operator *op, const rmsnorm_attributes *attributes,
                                        const rmsnorm_tensor *const *inputs, size_t input_count,
-                                       rmsnorm_tensor *const *outputs, size_t output_count, const rmsnorm_options *options);
+                                       rmsnorm_tensor *const *outputs, size_t output_count,
+                                       const rmsnorm_options *options);
 
 /* The same, and infers and allocates every output given whose data is NULL. Release each with rmsnorm_tensor_release and
  * the same options. On an error nothing stays allocated and no output is changed. */
@@ -311,26 +314,26 @@ typedef enum rmsnorm_rounding {
  * of consecutive rows; a stride of 0 gives every row the same input. Nothing is checked: the caller promises what
  * rmsnorm_run checks. Zero-initialize, then set at least the fields marked *. */
 typedef struct rmsnorm_rows {
-    int64_t rows;        /* * */
-    int64_t hidden_size; /* * elements per row, >= 1 */
-    rmsnorm_dtype dtype; /* * T: of input, skip, bias and sum */
+    int64_t rows;              /* * */
+    int64_t hidden_size;       /* * elements per row, >= 1 */
+    rmsnorm_dtype dtype;       /* * T: of input, skip, bias and sum */
     rmsnorm_dtype gamma_dtype; /* * V: of gamma and output */
     rmsnorm_dtype stash_dtype; /* arithmetic of the statistics, and type of inv_std_var: RMSNORM_DOUBLE, else float */
     rmsnorm_rounding rounding;
-    float epsilon;           /* * inside the root, as given */
-    const void *input;       /* * */
-    int64_t input_stride;    /* * */
-    const void *skip;        /* NULL: none. Row r reads skip row r modulo skip_rows */
+    float epsilon;        /* * inside the root, as given */
+    const void *input;    /* * */
+    int64_t input_stride; /* * */
+    const void *skip;     /* NULL: none. Row r reads skip row r modulo skip_rows */
     int64_t skip_stride;
     int64_t skip_rows;
-    const void *bias;        /* hidden_size elements, or NULL. Needs skip */
-    const void *gamma;       /* * hidden_size elements per row */
-    int64_t gamma_stride;    /* 0: one gamma for all rows */
-    void *output;            /* * */
-    int64_t output_stride;   /* * */
-    void *sum;               /* (input + skip) + bias rounded to T, or NULL */
+    const void *bias;      /* hidden_size elements, or NULL. Needs skip */
+    const void *gamma;     /* * hidden_size elements per row */
+    int64_t gamma_stride;  /* 0: one gamma for all rows */
+    void *output;          /* * */
+    int64_t output_stride; /* * */
+    void *sum;             /* (input + skip) + bias rounded to T, or NULL */
     int64_t sum_stride;
-    void *inv_std_var;       /* one per row, float or double by stash_dtype, or NULL */
+    void *inv_std_var; /* one per row, float or double by stash_dtype, or NULL */
 } rmsnorm_rows;
 
 /* Normalizes the rows [begin, end) in the calling thread. No checks, no allocation. */

@@ -2,12 +2,10 @@
 #define _XOPEN_SOURCE 700
 
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include <jansson.h>
 
@@ -72,17 +70,6 @@ static int run(int argc, char **argv)
     return rmsnorm_cli_fail("unknown subcommand '%s', 'rmsnorm --help' lists them", word);
 }
 
-/* A closed descriptor 0, 1 or 2 would be given to the next file that is opened, and a tensor file would receive the report.
- * Opened the wrong way round, it fails when it is used. */
-static void occupy_standard_streams(void)
-{
-    for (int descriptor = 0; descriptor < 3; ++descriptor) {
-        if (fcntl(descriptor, F_GETFD) < 0 && errno == EBADF) {
-            (void)open("/dev/null", descriptor == 0 ? O_WRONLY : O_RDONLY);
-        }
-    }
-}
-
 static void *allocate_json(size_t size)
 {
     return rmsnorm_cli_allocate(size, 1);
@@ -90,7 +77,6 @@ static void *allocate_json(size_t size)
 
 int main(int argc, char **argv)
 {
-    occupy_standard_streams();
     (void)signal(SIGPIPE, SIG_IGN); /* a closed pipe becomes a failed write with a sentence */
     json_set_alloc_funcs(allocate_json, free);
     int code = run(argc, argv);

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "cpu/rows.h"
+#include "operator/call.h"
 #include "operator/error.h"
 
 /* Elements a task is worth at least: below that, waking a thread costs more than it saves. */
@@ -49,6 +50,9 @@ static rmsnorm_status read_options(const rmsnorm_operator *op, const rmsnorm_opt
                       "%s: options.struct_size is %zu, allowed sizeof(rmsnorm_options): start from RMSNORM_OPTIONS_INIT",
                       op == NULL ? "rmsnorm_run" : op->name, options->struct_size);
         memcpy(ours, options, options->struct_size < sizeof *ours ? options->struct_size : sizeof *ours);
+        RMSNORM_CHECK((ours->allocator.allocate == NULL) == (ours->allocator.release == NULL), RMSNORM_INVALID_ARGUMENT,
+                      "%s: options.allocator has %s alone, allowed both allocate and release, or neither",
+                      op == NULL ? "rmsnorm_run" : op->name, ours->allocator.allocate == NULL ? "release" : "allocate");
     }
     return RMSNORM_OK;
 }
@@ -118,28 +122,26 @@ static void release(const rmsnorm_allocator *allocator, void *memory)
 /* More than any operator has. */
 #define OUTPUTS_MAXIMUM 8
 
-/* The outputs as they are going to be: inferred, with memory where the caller gave none. */
+/* The outputs as they are going to be: of the right shape, with memory where the caller gave none. */
 typedef struct made {
     rmsnorm_tensor tensors[OUTPUTS_MAXIMUM];
     rmsnorm_tensor *slots[OUTPUTS_MAXIMUM];
     bool owned[OUTPUTS_MAXIMUM];
 } made;
 
-static rmsnorm_status make(const rmsnorm_operator *op, rmsnorm_tensor *const *outputs, size_t output_count,
-                           const rmsnorm_allocator *allocator, made *out)
+/* An output that has memory keeps its own shape, for the run to check. */
+static rmsnorm_status make(const rmsnorm_call *call, size_t output_count, const rmsnorm_allocator *allocator, made *out)
 {
     for (size_t i = 0; i < output_count; i++) {
-        if (outputs[i] == NULL || outputs[i]->data != NULL) {
+        if (out->slots[i] == NULL || out->slots[i]->data != NULL) {
             continue;
         }
-        const int64_t count = rmsnorm_tensor_count(&out->tensors[i]);
-        RMSNORM_CHECK(count >= 0, RMSNORM_INVALID_ARGUMENT,
-                      "%s: the shape of output %zu is not known, allowed inputs with numeric shapes", op->name, i);
-        const size_t size = (size_t)count * rmsnorm_dtype_size(out->tensors[i].dtype);
+        rmsnorm_call_output(call, i, &out->tensors[i]);
+        const size_t size = (size_t)rmsnorm_tensor_count(&out->tensors[i]) * rmsnorm_dtype_size(out->tensors[i].dtype);
         out->tensors[i].row_stride = 0;
         out->tensors[i].data = allocate(allocator, size == 0 ? 1 : size);
-        RMSNORM_CHECK(out->tensors[i].data != NULL, RMSNORM_OUT_OF_MEMORY, "%s: out of memory: %zu bytes for output %zu",
-                      op->name, size, i);
+        RMSNORM_CHECK(out->tensors[i].data != NULL, RMSNORM_OUT_OF_MEMORY, "%s: out of memory: %zu bytes for %s",
+                      call->op->name, size, call->op->outputs[i].name);
         out->owned[i] = true;
     }
     return RMSNORM_OK;
@@ -163,14 +165,9 @@ rmsnorm_status rmsnorm_run_alloc(const rmsnorm_operator *op, const rmsnorm_attri
             out.tensors[i] = *outputs[i];
         }
     }
-    /* Inference fills what is to be allocated; an output that has memory keeps its own shape for the run to check. */
-    RMSNORM_TRY(rmsnorm_infer(op, attributes, inputs, input_count, out.slots, output_count, NULL));
-    for (size_t i = 0; i < output_count; i++) {
-        if (outputs[i] != NULL && outputs[i]->data != NULL) {
-            out.tensors[i] = *outputs[i];
-        }
-    }
-    rmsnorm_status status = make(op, outputs, output_count, &ours.allocator, &out);
+    rmsnorm_call call;
+    RMSNORM_TRY(rmsnorm_call_check(&call, op, attributes, inputs, input_count, out.slots, output_count, true, NULL));
+    rmsnorm_status status = make(&call, output_count, &ours.allocator, &out);
     if (status == RMSNORM_OK) {
         status = run(op, attributes, inputs, input_count, out.slots, output_count, &ours);
     }

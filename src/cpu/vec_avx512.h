@@ -34,7 +34,8 @@ static inline vf vf_load_f16(const void *p) { return _mm512_cvtph_ps(_mm256_load
 static inline vf vf_load_bf16(const void *p) { return widen_bf16(_mm256_loadu_si256((const __m256i *)p)); }
 static inline void vf_store_f32(void *p, vf a) { _mm512_storeu_ps(p, a); }
 
-static inline __m256i narrow_f16(vf a) { return _mm512_cvtps_ph(a, _MM_FROUND_TO_NEAREST_INT); }
+/* The masked form with a full mask: gcc's unmasked one is a macro that does not pass -Wconversion without optimization. */
+static inline __m256i narrow_f16(vf a) { return _mm512_maskz_cvtps_ph((__mmask16)0xffff, a, _MM_FROUND_TO_NEAREST_INT); }
 static inline __m256i narrow_bf16(vf a) { return _mm512_cvtepi32_epi16(_mm512_srli_epi32(nearest_even_bf16(a), 16)); }
 static inline void vf_store_f16(void *p, vf a) { _mm256_storeu_si256((__m256i *)p, narrow_f16(a)); }
 static inline void vf_store_bf16(void *p, vf a) { _mm256_storeu_si256((__m256i *)p, narrow_bf16(a)); }

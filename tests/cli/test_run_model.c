@@ -69,6 +69,19 @@ static void files_fill_the_inputs_left_by_names(void **state)
     EXPECT("s.npy", RMSNORM_FLOAT, "1,1,4", 9, 9, 9, 9);
 }
 
+static void a_name_may_hold_an_equals_sign(void **state)
+{
+    (void)state;
+    model_begin(&file);
+    model_input(&file, "a", RMSNORM_FLOAT, "1");
+    model_input(&file, "a=b", RMSNORM_FLOAT, "2");
+    model_output(&file, "a", RMSNORM_FLOAT, "1");
+    model_output(&file, "a=b", RMSNORM_FLOAT, "2");
+    model_write(&file, 23, "equals.onnx");
+    DONE("rmsnorm run equals.onnx --input a=b=random:float:2 --input a=random:float:1 --output a=b=b.npy",
+         "a: float [1]\n  min", "a=b: float [2] -> b.npy\n");
+}
+
 static void declared_types_and_shapes_are_checked(void **state)
 {
     (void)state;
@@ -318,6 +331,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(chain_needs_exactly_the_declared_inputs),
         cmocka_unit_test(files_fill_the_inputs_left_by_names),
+        cmocka_unit_test(a_name_may_hold_an_equals_sign),
         cmocka_unit_test(declared_types_and_shapes_are_checked),
         cmocka_unit_test(other_nodes_are_named_before_anything_is_computed),
         cmocka_unit_test(nodes_must_be_in_topological_order),

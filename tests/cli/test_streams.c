@@ -47,7 +47,7 @@ static void a_closed_pipe_is_no_signal(void **state)
     outcome_free(&result);
 }
 
-static void a_closed_stream_is_not_taken_for_a_file(void **state)
+static void a_closed_stream_fails_when_it_is_used(void **state)
 {
     (void)state;
     WRITE("x.npy", RMSNORM_FLOAT, "1,2", 2, -2);
@@ -75,7 +75,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(unwritable_output_is_reported),
         cmocka_unit_test(a_closed_pipe_is_no_signal),
-        cmocka_unit_test(a_closed_stream_is_not_taken_for_a_file),
+        cmocka_unit_test(a_closed_stream_fails_when_it_is_used),
         cmocka_unit_test(an_output_stream_that_fails_leaves_no_files),
     };
     return cmocka_run_group_tests(tests, folder_make, folder_remove);

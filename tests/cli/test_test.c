@@ -15,7 +15,7 @@ static model file;
 
 static void make_directory(const char *path)
 {
-    char command[256];
+    char command[512];
     (void)snprintf(command, sizeof command, "mkdir -p %s", path);
     DONE(command);
 }

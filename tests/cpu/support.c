@@ -33,6 +33,7 @@ static rmsnorm_tensor *give_memory(trial *t, rmsnorm_tensor *tensor, int place, 
         tensor->dims[i] = dims[i];
     }
     free(t->owned[place]);
+    t->owned_bytes[place] = tensor_bytes(tensor);
     t->owned[place] = malloc(tensor_bytes(tensor) + 1);
     assert_non_null(t->owned[place]);
     tensor->data = t->owned[place];
@@ -115,9 +116,9 @@ void trial_must_refuse(trial *t, rmsnorm_status status, ...)
     void *before[5] = {NULL};
     for (size_t i = 0; i < 5; i++) {
         if (t->owned[5 + i] != NULL) {
-            before[i] = malloc(tensor_bytes(&t->out[i]) + 1);
+            before[i] = malloc(t->owned_bytes[5 + i] + 1);
             assert_non_null(before[i]);
-            memcpy(before[i], t->owned[5 + i], tensor_bytes(&t->out[i]));
+            memcpy(before[i], t->owned[5 + i], t->owned_bytes[5 + i]);
         }
     }
     const rmsnorm_status got = trial_run(t);
@@ -135,7 +136,7 @@ void trial_must_refuse(trial *t, rmsnorm_status status, ...)
     assert_null(strchr(rmsnorm_last_error(), '\n'));
     for (size_t i = 0; i < 5; i++) {
         if (before[i] != NULL) {
-            assert_memory_equal(before[i], t->owned[5 + i], tensor_bytes(&t->out[i]));
+            assert_memory_equal(before[i], t->owned[5 + i], t->owned_bytes[5 + i]);
             free(before[i]);
         }
     }

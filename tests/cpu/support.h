@@ -43,7 +43,8 @@ typedef struct trial {
     rmsnorm_attributes attributes;
     rmsnorm_options options;
     rmsnorm_tensor in[5], out[5];
-    void *owned[10]; /* what the trial has to free */
+    void *owned[10]; /* what the trial has to free: inputs, then outputs */
+    size_t owned_bytes[10];
 } trial;
 
 /* Default attributes, no tensors, best instruction set, in this thread. */
@@ -78,7 +79,7 @@ double tensor_get(const rmsnorm_tensor *tensor, size_t index);
 void tensor_set(rmsnorm_tensor *tensor, size_t index, double value);
 void tensor_set_all(rmsnorm_tensor *tensor, double value);
 
-/* Fails the test unless the elements are exactly these numbers (rounded to the tensor's type), zeros' signs included. */
+/* Fails the test unless the elements are exactly these numbers, rounded to the tensor's type, zeros' signs included. */
 void expect_values(const rmsnorm_tensor *tensor, const double *values);
 
 /* Fails the test unless each element is within so many ulps of its number. */

@@ -305,13 +305,13 @@ static void test_rows_shorter_than_a_vector_repeat_exactly(void **state)
 
 /* ---- Types ---- */
 
-/* F46, F73, F75, F76, F86: every triple of types and every operator. The contract's run; the others say what is supported. */
+/* F46, F73, F75, F76, F86: every triple of types and every operator. The contract's run, the others are refused. */
 static void test_every_triple_of_types_is_computed_or_refused_by_name(void **state)
 {
     (void)state;
     static const rmsnorm_dtype dtypes[] = {F32, F16, BF16, F64, (rmsnorm_dtype)6 /* int32 */};
     int computed = 0;
-    for (size_t i = 0; i < 3 * 125; i++) {
+    for (size_t i = 0; i < (size_t)3 * 125; i++) {
         const rmsnorm_dtype t = dtypes[i % 5];
         const rmsnorm_dtype v = dtypes[i / 5 % 5];
         const rmsnorm_dtype y = dtypes[i / 25 % 5];

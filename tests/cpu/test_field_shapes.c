@@ -282,7 +282,7 @@ static void test_strided_rows_leave_their_neighbours_alone(void **state)
 {
     (void)state;
     trial t = trial_start(SIMPLE);
-    fill(trial_in(&t, 0, F16, SHAPE(6, 3 * 16), NULL), 1);
+    fill(trial_in(&t, 0, F16, SHAPE(6, 48), NULL), 1);
     fill(trial_in(&t, 1, F16, SHAPE(16), NULL), 2);
     trial apart = trial_start(SIMPLE);
     trial_in(&apart, 0, F16, SHAPE(6, 16), NULL);

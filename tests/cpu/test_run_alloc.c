@@ -1,4 +1,4 @@
-/* What a call allocates: nothing for a run; for rmsnorm_run_alloc the outputs, and after a failure nothing that stays. */
+/* What a call allocates: nothing for a run; the outputs for rmsnorm_run_alloc; after a failure nothing that stays. */
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-/* Threads: any number of them, from the pool or from the caller, gives the same bits; any thread may call at any time. */
+/* Threads: any number, from the pool or from the caller, gives the same bits; any thread may call at any time. */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -141,7 +141,7 @@ static void test_any_number_of_threads_gives_the_same_bits(void **state)
     assert_true(largest_count > 1); /* or nothing was proved */
 }
 
-/* F3: 200 times the same call with rows of different magnitude; fewer on more threads than cores, which wait for each other. */
+/* F3: 200 times the same call with rows of different magnitude; fewer on more threads than cores, which wait. */
 static void test_repeated_calls_on_threads_give_the_same_bits(void **state)
 {
     (void)state;

@@ -138,7 +138,7 @@ static void test_refuses_headers_that_are_not_numpys(void **state)
         {"{descr: '<f4'}", "quoted string"},
         {"{'descr': '<f4", "unending"},
         {"{'descr': '<\\x664', 'fortran_order': False, 'shape': (1,)}", "escaped"},
-        {"{'descr': '<f444444444444444444', 'fortran_order': False, 'shape': (1,)}", "too long"},
+        {"{'descr': '<f44444444444444', 'fortran_order': False, 'shape': (1,)}", "too long"},
         {"{'descr': '<f4', 'fortran_order': 0, 'shape': (1,)}", "neither True nor False"},
         {"{'descr': '<f4', 'fortran_order': Fals", "neither True nor False"},
         {"{'descr': '<f4', 'fortran_order': False, 'shape': (1)}", "no tuple"},

@@ -1,4 +1,4 @@
-/* The same public calls as the checks, timed: every instruction set in turn, repetition by repetition, and the medians. */
+/* The same public calls as the checks, timed: the instruction sets in turn, repetition by repetition, and medians. */
 #define _POSIX_C_SOURCE 200809L
 #include <stdio.h>
 #include <stdlib.h>

@@ -51,7 +51,7 @@ int combinations_list(combination list[MAX_COMBINATIONS])
         add_combination(&list[count++], RMSNORM_SKIP_SIMPLIFIED_LAYER_NORMALIZATION, dtypes[t], dtypes[t],
                         RMSNORM_FLOAT);
     }
-    for (size_t i = 0; i < 2 * 4 * 4 * 2; i++) {
+    for (size_t i = 0; i < (size_t)2 * 4 * 4 * 2; i++) {
         add_combination(&list[count++], kinds[i / 32], dtypes[i / 8 % 4], dtypes[i / 2 % 4],
                         i % 2 == 0 ? RMSNORM_FLOAT : RMSNORM_DOUBLE);
     }
@@ -172,7 +172,8 @@ static void add_slot(words *w, const check_case *c, slot s)
 
 void case_describe(const check_case *c, char *text, size_t size)
 {
-    words w = {text, size, 0};
+    words w = {.size = size};
+    w.text = text;
     add(&w, "%s, %s %d (case seed %llu):", c->types->name, c->family, c->index, (unsigned long long)c->seed);
     if (c->types->kind != RMSNORM_SKIP_SIMPLIFIED_LAYER_NORMALIZATION) {
         add(&w, " axis %lld", (long long)c->axis);

@@ -1,4 +1,4 @@
-/* case.h: one checked call, drawn from a seed: operator, types, shapes, attributes, values, and where everything lies. */
+/* case.h: one checked call, drawn from a seed: operator, types, shapes, attributes, values, places in memory. */
 #ifndef KERNCHECK_CASE_H
 #define KERNCHECK_CASE_H
 

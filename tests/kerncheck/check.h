@@ -56,8 +56,8 @@ size_t case_bytes(const check_case *c, slot s);
 /* Draws the values of the inputs (and the epsilon that belongs to some of them). */
 void case_fill(checker *k, check_case *c);
 
-/* Runs the case and leaves the outputs in `into`, contiguous. False after a failure, which is reported: a refusal, memory
- * touched that is no output's, a fault. */
+/* Runs the case and leaves the outputs in `into`, contiguous. False after a failure, which is reported: a refusal,
+ * memory touched that is no output's, a fault. */
 bool case_run(checker *k, const check_case *c, rmsnorm_isa isa, buffer into[SLOT_COUNT]);
 
 void check_case_everywhere(checker *k, check_case *c);

@@ -1,5 +1,5 @@
-/* The kinds of cases, each a way to draw a call. Whatever a family does not fix is drawn at random: where the buffers lie,
- * the rank, which optional outputs are wanted, the runner. */
+/* The kinds of cases, each a way to draw a call. Whatever a family does not fix is drawn at random: where the buffers
+ * lie, the rank, which optional outputs are wanted, the runner. */
 #include <math.h>
 
 #include "case.h"
@@ -14,7 +14,8 @@ static bool is_skip(const check_case *c)
 static placement draw_placement(rng *r, size_t element)
 {
     const size_t gaps[] = {0, 0, 0, 1, element, 3 * element, 5 * element + 1, 64 - element};
-    return (placement){rng_chance(r, 2), gaps[rng_between(r, 0, 7)]};
+    const bool at_end = rng_chance(r, 2);
+    return (placement){at_end, gaps[rng_between(r, 0, 7)]};
 }
 
 static float draw_epsilon(rng *r)
@@ -143,10 +144,12 @@ static void draw_values(check_case *c, rng *r)
     c->gamma = (gamma_class)rng_between(r, 0, c->values == VALUES_SPECIAL ? GAMMA_CLASSES - 1 : GAMMA_CLASSES - 2);
     draw_shape(c, r, draw_rows(r, width), width);
     if (c->values == VALUES_OUTLIERS) {
-        draw_shape(c, r, rng_between(r, 1, 3), rng_between(r, 512, 4096));
+        const int64_t rows = rng_between(r, 1, 3);
+        draw_shape(c, r, rows, rng_between(r, 512, 4096));
     } else if (c->values == VALUES_TIES) {
         /* A power of two, so that the mean and 1 - mean are exact: a hair beside the midpoint no float could see it. */
-        draw_shape(c, r, rng_between(r, 1, 9), INT64_C(1) << rng_between(r, 0, 11));
+        const int64_t rows = rng_between(r, 1, 9);
+        draw_shape(c, r, rows, INT64_C(1) << rng_between(r, 0, 11));
     }
     const bool sensitive = c->values == VALUES_CONSTANT || c->values == VALUES_SUBNORMAL || c->values == VALUES_BITS;
     if (sensitive && rng_chance(r, 2)) {
@@ -185,7 +188,8 @@ static void draw_scales(check_case *c, rng *r)
 static void draw_axes(check_case *c, rng *r)
 {
     if (is_skip(c)) {
-        draw_shape(c, r, rng_between(r, 0, 17), draw_width(r));
+        const int64_t rows = rng_between(r, 0, 17);
+        draw_shape(c, r, rows, draw_width(r));
         return;
     }
     c->rank = 1;

@@ -1,18 +1,18 @@
 /* oracle.h: the three operators from contract.md, element by element, in about 106 bits.
  *
- * Rules of the comparison (contract 4.2; V is the output's type, P the type of the middle value of RMSNormalization: the
- * narrower of the stash type and T):
+ * Rules of the comparison (contract 4.2; V is the output's type, P the type of the middle value of RMSNormalization:
+ * the narrower of the stash type and T):
  *
  * - The ideal of operators 1 and 2 is the exact (x / root) * gamma, with x = (input + skip) + bias computed in float.
  *   float16 and bfloat16: at most 1 ulp, correctly rounded in all but 1 of 1000. double: at most 4 ulp. float: at most
- *   3 ulp when the arithmetic is float; when X is double the value is computed in double and rounded once, so there it is
- *   held to the narrow types' rule.
- * - The ideal of operator 3 is z * scale rounded once, where z is the exact x / root rounded to P. When P is coarser than the
- *   stash type, z may be the neighbour only where x / root is within 2 ulp of the stash type of the midpoint between
- *   the two; that z counts as misrounded. When P is the stash type itself, z may be off by the 3 ulp (double: 4) of
- *   its arithmetic, and a float result stays within 3 ulp of the exact (x / root) * scale altogether.
+ *   3 ulp when the arithmetic is float; when X is double the value is computed in double and rounded once, so there it
+ *   is held to the narrow types' rule.
+ * - The ideal of operator 3 is z * scale rounded once, where z is the exact x / root rounded to P. When P is coarser
+ *   than the stash type, z may be the neighbour only where x / root is within 2 ulp of the stash type of the midpoint
+ *   between the two; that z counts as misrounded. When P is the stash type itself, z may be off by the 3 ulp of its
+ *   arithmetic (double: 4), and a float result stays within 3 ulp of the exact (x / root) * scale altogether.
  *   The product may be rounded to an intermediate float (or double) first only where it does not fit there exactly.
- * - An x / root below the normal numbers of the arithmetic has lost bits before gamma is applied: the error that half a
+ * - An x / root below the normal numbers of the arithmetic has lost bits before gamma is applied: the error that one
  *   subnormal step there can cause is allowed on top.
  * - inv_std_var: float at most 2 ulp, double at most 4. sum: exact.
  * - Where epsilon is negative and cancels more than three quarters of the mean, the formula itself has no digits left:

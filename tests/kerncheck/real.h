@@ -1,7 +1,7 @@
 /* real.h: the oracle's numbers: twice the precision of double, any exponent, and rounding to the element types.
  *
  * A real is (hi + lo) * 2^exponent with hi the double nearest to hi + lo: about 106 bits, and no product, quotient or
- * root of finite elements leaves its range. Nothing here is shared with the library: it is what the library is checked by. */
+ * root of finite elements leaves its range. Nothing here is shared with the library, which is checked by it. */
 #ifndef KERNCHECK_REAL_H
 #define KERNCHECK_REAL_H
 
@@ -39,7 +39,7 @@ typedef struct format {
 
 const format *format_of(rmsnorm_dtype dtype);
 
-/* To nearest, ties to even, with subnormals; infinity past the largest finite value. Every format's values are doubles. */
+/* To nearest, ties to even, with subnormals; infinity past the largest finite value. */
 double real_round(real value, const format *to);
 double round_double(double value, const format *to); /* the same; NaN and infinities pass through */
 

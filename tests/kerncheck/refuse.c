@@ -1,5 +1,5 @@
-/* A refused call changes nothing (contract 4.6). Every refusal has its own test elsewhere; here one of each kind, on all
- * outputs at once, with poison in them. */
+/* A refused call changes nothing (contract 4.6). Every refusal has its own test elsewhere; here one of each kind, on
+ * all outputs at once, with poison in them. */
 #include "check.h"
 
 #include <math.h>

@@ -29,7 +29,8 @@ static double extreme(rng *r, rmsnorm_dtype dtype)
 
 static double signed_unit(rng *r)
 {
-    return (rng_chance(r, 2) ? -1 : 1) * (1 + rng_unit(r));
+    const double magnitude = 1 + rng_unit(r);
+    return rng_chance(r, 2) ? -magnitude : magnitude;
 }
 
 static double any_magnitude(rng *r, rmsnorm_dtype dtype)
@@ -37,7 +38,8 @@ static double any_magnitude(rng *r, rmsnorm_dtype dtype)
     const format *const in = format_of(dtype);
     int highest = 0;
     (void)frexp(in->largest, &highest);
-    return ldexp(signed_unit(r), (int)rng_between(r, in->least_exponent - in->precision, highest - 2));
+    const double significand = signed_unit(r);
+    return ldexp(significand, (int)rng_between(r, in->least_exponent - in->precision, highest - 2));
 }
 
 static double subnormal(rng *r, rmsnorm_dtype dtype)
@@ -134,7 +136,7 @@ static double element_of(value_class values, rng *r, rmsnorm_dtype dtype, row_sh
     case VALUES_BITS:
         return any_magnitude(r, dtype);
     case VALUES_LARGEST:
-        return format_of(dtype)->largest * (rng_chance(r, 2) ? -1 : 1) * (1 - 0.01 * rng_unit(r));
+        return format_of(dtype)->largest * signed_unit(r) / 2;
     case VALUES_OUTLIERS:
         return rng_normal(r) * shape.spread * (column % 512 == 511 ? 40 : 1);
     default:
@@ -148,7 +150,8 @@ void values_fill(value_class values, rng *r, rmsnorm_dtype dtype, int64_t rows, 
         fill_ties(r, dtype, rows, width, data);
         return;
     }
-    const row_shape tensor = {extreme(r, dtype), ldexp(1, (int)rng_between(r, -6, 6)), 0, false};
+    row_shape tensor = {extreme(r, dtype), 1, 0, false};
+    tensor.spread = ldexp(1, (int)rng_between(r, -6, 6));
     for (int64_t row = 0; row < rows; row++) {
         const row_shape shape = shape_of_row(values, r, row, width, tensor);
         for (int64_t i = 0; i < width; i++) {
@@ -177,7 +180,7 @@ static double gamma_of(gamma_class gamma, rng *r, rmsnorm_dtype dtype)
     case GAMMA_ONES:
         return 1;
     case GAMMA_WIDE:
-        return rng_chance(r, 16) ? copysign(0, rng_normal(r)) : ldexp(signed_unit(r), (int)rng_between(r, -12, 12));
+        return (rng_chance(r, 16) ? 0.0 : ldexp(1, (int)rng_between(r, -12, 12))) * copysign(plain, plain - 1);
     case GAMMA_LARGE:
         return format_of(dtype)->largest / 16 * signed_unit(r);
     case GAMMA_SPECIAL:

@@ -17,7 +17,7 @@ typedef enum value_class {
     VALUES_OUTLIERS,    /* normal, every 512th channel 40 times larger */
     VALUES_TIES,        /* mean square and epsilon add to exactly 1: products land on midpoints */
     VALUES_BITS,        /* any exponent */
-    VALUES_LARGEST,     /* close to the largest finite number */
+    VALUES_LARGEST,     /* the upper half of the finite numbers */
     VALUES_SPECIAL,     /* NaNs of any payload and infinities in some rows */
     VALUES_CLASSES
 } value_class;
