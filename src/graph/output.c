@@ -6,6 +6,7 @@
 #include "graph/bytes.h"
 #include "operator/error.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -44,6 +45,7 @@ static bool write_all(int descriptor, const uint8_t *bytes, size_t size)
 /* Rows of `row` bytes, `stride` bytes apart. */
 static bool write_rows(int descriptor, const uint8_t *data, size_t rows, size_t row, size_t stride, size_t item)
 {
+    assert(item > 0);
     uint8_t piece[PIECE];
     size_t used = 0;
     for (size_t r = 0; r < rows; r++) {

@@ -15,6 +15,22 @@ static const char *in(const char *folder, const char *name)
     return path;
 }
 
+/* In the three formats; `called` is the file's name. */
+static int write_tensor(const char *folder, const char *called, const rmsnorm_tensor *tensor)
+{
+    static const struct {
+        const char *start, *end, *bfloat16;
+    } formats[] = {{"npy/", ".npy", ":bfloat16"}, {"pb/", ".pb", ""}, {"safetensors/", ".safetensors", ""}};
+    int failures = 0;
+    for (size_t i = 0; i < sizeof formats / sizeof formats[0]; i++) {
+        char name[64];
+        snprintf(name, sizeof name, "%s%s%s%s", formats[i].start, called, formats[i].end,
+                 tensor->dtype == RMSNORM_BFLOAT16 ? formats[i].bfloat16 : "");
+        failures += rmsnorm_tensor_write(in(folder, name), tensor, "w") != RMSNORM_OK;
+    }
+    return failures;
+}
+
 static int write_tensors(const char *folder)
 {
     static uint8_t data[96];
@@ -25,16 +41,14 @@ static int write_tensors(const char *folder)
     int failures = 0;
     for (size_t i = 0; i < 4; i++) {
         const rmsnorm_tensor tensor = {.dtype = types[i], .rank = 3, .dims = {2, 1, 3}, .data = data};
-        const char *const type = rmsnorm_dtype_name(types[i]);
-        char name[64];
-        snprintf(name, sizeof name, "npy/%s.npy%s", type, types[i] == RMSNORM_BFLOAT16 ? ":bfloat16" : "");
-        failures += rmsnorm_tensor_write(in(folder, name), &tensor, NULL) != RMSNORM_OK;
-        snprintf(name, sizeof name, "pb/%s.pb", type);
-        failures += rmsnorm_tensor_write(in(folder, name), &tensor, "w") != RMSNORM_OK;
-        snprintf(name, sizeof name, "safetensors/%s.safetensors:x", type);
-        failures += rmsnorm_tensor_write(in(folder, name), &tensor, NULL) != RMSNORM_OK;
+        failures += write_tensor(folder, rmsnorm_dtype_name(types[i]), &tensor);
     }
-    return failures;
+    /* As many dims as there may be: one more is one insertion away. */
+    rmsnorm_tensor full = {.dtype = RMSNORM_FLOAT16, .rank = RMSNORM_MAX_RANK, .data = data};
+    for (size_t i = 0; i < RMSNORM_MAX_RANK; i++) {
+        full.dims[i] = 1;
+    }
+    return failures + write_tensor(folder, "full", &full);
 }
 
 int main(int argc, char **argv)

@@ -251,7 +251,7 @@ static void test_a_stream_is_paid_for_what_it_delivers(void **state)
     rmsnorm_tensor tensor;
     reset(SIZE_MAX);
     expect_refusal(rmsnorm_tensor_read(path, &tensor, NULL), RMSNORM_MALFORMED, "needs 34359538368 more");
-    assert_true(allocated < 4 * 200000);
+    assert_true(allocated < (size_t)4 * 200000);
     assert_int_equal(waitpid(child, NULL, 0), child);
     assert_int_equal(remove(path), 0);
 }

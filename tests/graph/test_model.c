@@ -1,3 +1,4 @@
+#include "graph/model.h"
 #include "graph/models.h"
 
 #include <string.h>
@@ -54,6 +55,18 @@ static void test_values_and_initializers(void **state)
     assert_int_equal(graph->initializers[1].tensor.dtype, 7);
     assert_int_equal(graph->initializers[1].tensor.rank, 0);
     assert_null(graph->initializers[1].tensor.data);
+    rmsnorm_model_free(model);
+}
+
+static void test_weights_are_held_once(void **state)
+{
+    (void)state;
+    rmsnorm_model *model;
+    bytes file = rich_model();
+    assert_int_equal(read_model(&file, &model), RMSNORM_OK);
+    release(&file);
+    assert_int_equal(model->proto->graph->initializer[0]->raw_data.len, 0);
+    assert_null(model->proto->graph->initializer[0]->raw_data.data);
     rmsnorm_model_free(model);
 }
 
@@ -164,6 +177,7 @@ static void test_resolve_goes_by_the_imported_opset(void **state)
          "\"ai.onnx\", but the model imports no opset"},
         {"SkipSimplifiedLayerNormalization", "com.microsoft", "", 10, 23, RMSNORM_NOT_FOUND,
          "node \"n\": SkipSimplifiedLayerNormalization is of domain \"com.microsoft\", but the model imports no opset"},
+        {"SkipSimplifiedLayerNormalization", "com.microsoft", NULL, 2, 0, RMSNORM_NOT_FOUND, "imports no opset"},
         {"Relu", "", "", 10, 23, RMSNORM_NOT_FOUND, "node \"n\": "},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
@@ -391,6 +405,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_values_and_initializers),
+        cmocka_unit_test(test_weights_are_held_once),
         cmocka_unit_test(test_nodes_keep_their_slots),
         cmocka_unit_test(test_resolve_finds_operator_and_attributes),
         cmocka_unit_test(test_resolve_goes_by_the_imported_opset),

@@ -45,12 +45,14 @@ static void expect_round_trip(const char *path, const rmsnorm_tensor *tensor, si
 static void test_every_bit_survives_a_round_trip(void **state)
 {
     (void)state;
-    /* NaNs with payloads, quiet and signalling, of both signs, infinities, subnormals, zeros, for every element
-     * size. */
+    /* 128 bytes, where protobuf's lengths take their second byte: NaNs with payloads, quiet and signalling, of both
+     * signs, infinities, subnormals, zeros, for every element size. */
     uint64_t bits[] = {0x7ff4000000000001u, 0xfff8dead0000beefu, 0x7ff0000000000000u,
                        0x8000000000000000u, 0x7fa000017f800001u, 0xffc12345ff8fffffu,
                        0x7e017c01fe01fc01u, 0x7fc17f81ffc1ff81u, 1,
-                       0x0000000100000001u, 0x0001000100010001u, 0};
+                       0x0000000100000001u, 0x0001000100010001u, 0,
+                       0xfff0000000000000u, 0x3ff0000000000000u, 0x7bff00018000fc00u,
+                       0x7f7f00018000ff80u};
     static const rmsnorm_dtype types[] = {RMSNORM_FLOAT, RMSNORM_FLOAT16, RMSNORM_DOUBLE, RMSNORM_BFLOAT16};
     for (size_t i = 0; i < 4; i++) {
         const int64_t items = (int64_t)(sizeof bits / rmsnorm_dtype_size(types[i]));
@@ -221,6 +223,24 @@ static void test_a_failed_write_leaves_the_old_file_and_nothing_else(void **stat
     assert_int_equal(result, 0);
     assert_int_equal(directory_count(), before);
     expect_small(path_of("kept.npy"));
+}
+
+static void test_a_name_that_is_taken_is_not_written_beside(void **state)
+{
+    (void)state;
+    char name[64];
+    rmsnorm_tensor tensor = small_tensor();
+    bytes other = {0};
+    put_text(&other, "another's");
+    snprintf(name, sizeof name, ".rmsnorm-%ld-0.part", (long)getpid());
+    save(path_of(name), &other);
+    assert_int_equal(rmsnorm_tensor_write(path_of("beside.npy"), &tensor, NULL), RMSNORM_OK);
+    expect_small(path_of("beside.npy"));
+    bytes kept = load(path_of(name));
+    assert_int_equal(kept.size, other.size);
+    assert_memory_equal(kept.data, other.data, other.size);
+    release(&kept);
+    release(&other);
 }
 
 static void test_a_replaced_file_keeps_its_permissions_and_links(void **state)
@@ -409,6 +429,7 @@ int main(void)
         cmocka_unit_test(test_refuses_what_cannot_be_written),
         cmocka_unit_test(test_devices_are_written_directly_and_full_ones_reported),
         cmocka_unit_test(test_a_failed_write_leaves_the_old_file_and_nothing_else),
+        cmocka_unit_test(test_a_name_that_is_taken_is_not_written_beside),
         cmocka_unit_test(test_a_replaced_file_keeps_its_permissions_and_links),
         cmocka_unit_test(test_a_read_only_file_is_not_replaced),
         cmocka_unit_test(test_standard_input_may_be_a_pipe_of_any_format),
