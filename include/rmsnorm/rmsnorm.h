@@ -276,10 +276,11 @@ typedef struct rmsnorm_options {
     rmsnorm_isa max_isa;
     rmsnorm_runner runner;
     rmsnorm_allocator allocator; /* of rmsnorm_run_alloc */
+    bool outputs_read_soon;      /* keep large outputs in the cache instead of writing them past it */
 } rmsnorm_options;
 
 /* clang-format off */
-#define RMSNORM_OPTIONS_INIT {sizeof(rmsnorm_options), RMSNORM_ISA_AUTO, {NULL, NULL, 0}, {NULL, NULL, NULL}}
+#define RMSNORM_OPTIONS_INIT {sizeof(rmsnorm_options), RMSNORM_ISA_AUTO, {NULL, NULL, 0}, {NULL, NULL, NULL}, false}
 /* clang-format on */
 
 /* ---- Run: whole operators -------------------------------------------------------------------- */

@@ -12,10 +12,7 @@ static rmsnorm_type type_of(rmsnorm_dtype dtype)
     }
 }
 
-static bool is_narrow(rmsnorm_type type)
-{
-    return type == F16 || type == BF16;
-}
+static bool is_narrow(rmsnorm_type type) { return type == F16 || type == BF16; }
 
 /* contract.md 1 and 3. A rounding to T that changes nothing is left out: TWICE is then ONCE. */
 static rmsnorm_form form_of(const rmsnorm_rows *rows, rmsnorm_type x, rmsnorm_type y)
@@ -38,8 +35,33 @@ static rmsnorm_method method_of(const rmsnorm_rows *rows, rmsnorm_form form, rms
     return is_narrow(x) && is_narrow(y) ? CHAIN : EXACT;
 }
 
-rmsnorm_choice rmsnorm_choose(const rmsnorm_rows *rows, const rmsnorm_kernels *kernels)
+/* Bytes of inputs and outputs from which on outputs are written past the cache: docs/performance.md. */
+#define STREAM_BYTES ((int64_t)16 << 20)
+
+/* Whether an output is larger than what the cache keeps of it, is read by nobody soon, and starts every row on a cache line. */
+static bool streams(const rmsnorm_rows *rows)
 {
+    const int64_t size = (int64_t)rmsnorm_dtype_size(rows->dtype);
+    const int64_t buffers = 2 + (rows->skip != NULL) + (rows->sum != NULL);
+    const bool large = (double)rows->rows * (double)rows->hidden_size * (double)(size * buffers) > (double)STREAM_BYTES;
+    const bool apart = rows->output != rows->input && rows->output != rows->skip &&
+                       (rows->sum == NULL || (rows->sum != rows->input && rows->sum != rows->skip));
+    const bool aligned = (uintptr_t)rows->output % 64 == 0 && rows->output_stride * size % 64 == 0 &&
+                         (rows->sum == NULL || ((uintptr_t)rows->sum % 64 == 0 && rows->sum_stride * size % 64 == 0));
+    return large && apart && aligned;
+}
+
+static bool is_straight(const rmsnorm_problem *problem)
+{
+    const bool one_gamma = problem->outer_count == 0 || (problem->outer_count == 1 && problem->outer[0].stride == 0);
+    const bool whole = problem->inner_count == 1 && problem->inner[0].stride == 1;
+    return one_gamma && whole && problem->rows.dtype == problem->rows.gamma_dtype &&
+           problem->rows.stash_dtype != RMSNORM_DOUBLE;
+}
+
+rmsnorm_choice rmsnorm_choose(const rmsnorm_problem *problem, bool read_soon, const rmsnorm_kernels *kernels)
+{
+    const rmsnorm_rows *const rows = &problem->rows;
     const rmsnorm_type x = type_of(rows->dtype);
     const rmsnorm_type y = type_of(rows->gamma_dtype);
     const rmsnorm_residual residual = rows->skip == NULL ? PLAIN : rows->bias == NULL ? SKIP : SKIP_BIAS;
@@ -52,7 +74,10 @@ rmsnorm_choice rmsnorm_choose(const rmsnorm_rows *rows, const rmsnorm_kernels *k
         .form = form,
         .sum = kernels->sum[method][x][residual],
         .sum_in_range = method == CHAIN && x == BF16 ? kernels->sum[EXACT][x][residual] : NULL,
-        .scale = residual == PLAIN ? kernels->scale[form][x][y] : kernels->scale_residual[x][residual][rows->sum != NULL],
+        .scale =
+            residual == PLAIN ? kernels->scale[form][x][y] : kernels->scale_residual[x][residual][rows->sum != NULL],
+        .step = is_straight(problem) ? kernels->step[form][x][residual][rows->sum != NULL][!read_soon && streams(rows)]
+                                     : NULL,
     };
     assert(choice.sum != NULL && choice.scale != NULL);
     return choice;

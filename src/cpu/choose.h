@@ -12,14 +12,12 @@ typedef struct rmsnorm_choice {
     rmsnorm_sum_kernel *sum;
     rmsnorm_sum_kernel *sum_in_range; /* for rows whose sum left the range of `sum`; NULL when it cannot */
     rmsnorm_scale_kernel *scale;
+    rmsnorm_step_kernel *step; /* NULL where there is no straight path */
 } rmsnorm_choice;
 
-static inline bool rmsnorm_stage_is_wide(rmsnorm_form form)
-{
-    return form == ONCE_WIDE || form == TWICE_WIDE;
-}
+static inline bool rmsnorm_stage_is_wide(rmsnorm_form form) { return form == ONCE_WIDE || form == TWICE_WIDE; }
 
-rmsnorm_choice rmsnorm_choose(const rmsnorm_rows *rows, const rmsnorm_kernels *kernels);
+rmsnorm_choice rmsnorm_choose(const rmsnorm_problem *problem, bool read_soon, const rmsnorm_kernels *kernels);
 
 /* The table of the best instruction set that max_isa and the environment allow. */
 rmsnorm_status rmsnorm_kernels_find(rmsnorm_isa max_isa, const rmsnorm_kernels **kernels);

@@ -56,10 +56,7 @@ static inline uint16_t f16_of_float(float value)
     return (uint16_t)(sign | half);
 }
 
-static inline float float_of_bf16(uint16_t bits)
-{
-    return float_of_bits((uint32_t)bits << 16);
-}
+static inline float float_of_bf16(uint16_t bits) { return float_of_bits((uint32_t)bits << 16); }
 
 static inline uint16_t bf16_of_float(float value)
 {

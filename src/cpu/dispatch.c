@@ -12,11 +12,13 @@
 #else
 #define HAVE_X86 0
 #endif
+#if defined(__aarch64__)
+#define HAVE_NEON 1
+#else
+#define HAVE_NEON 0
+#endif
 
-static bool runs_always(void)
-{
-    return true;
-}
+static bool runs_always(void) { return true; }
 
 #if HAVE_X86
 
@@ -46,10 +48,7 @@ static x86_features read_features(void)
     return features;
 }
 
-static bool has(unsigned word, unsigned bits)
-{
-    return (word & bits) == bits;
-}
+static bool has(unsigned word, unsigned bits) { return (word & bits) == bits; }
 
 static bool runs_avx2(void)
 {
@@ -79,6 +78,9 @@ static const struct {
 #if HAVE_X86
     {RMSNORM_ISA_AVX512, &rmsnorm_kernels_avx512, runs_avx512},
     {RMSNORM_ISA_AVX2, &rmsnorm_kernels_avx2, runs_avx2},
+#endif
+#if HAVE_NEON
+    {RMSNORM_ISA_NEON, &rmsnorm_kernels_neon, runs_always},
 #endif
     {RMSNORM_ISA_SCALAR, &rmsnorm_kernels_scalar, runs_always},
 };
@@ -171,7 +173,8 @@ static rmsnorm_status select_isa(rmsnorm_isa max_isa, int *index)
                   "max_isa is %s, which this build does not have", isa_names[max_isa]);
     const found here = find_once();
     RMSNORM_CHECK(here.limit >= 0, RMSNORM_INVALID_ARGUMENT,
-                  "the environment's RMSNORM_ISA is '%s', allowed auto, scalar, neon, avx2, avx512", getenv("RMSNORM_ISA"));
+                  "the environment's RMSNORM_ISA is '%s', allowed auto, scalar, neon, avx2, avx512",
+                  getenv("RMSNORM_ISA"));
     RMSNORM_CHECK(here.limit == RMSNORM_ISA_AUTO || rmsnorm_isa_compiled((rmsnorm_isa)here.limit), RMSNORM_UNSUPPORTED,
                   "the environment's RMSNORM_ISA is %s, which this build does not have", isa_names[here.limit]);
     int i = here.best;

@@ -51,14 +51,20 @@ typedef rmsnorm_sum rmsnorm_sum_kernel(const rmsnorm_row *row, int64_t begin, in
 /* Scales the elements [begin, end) of a row. gamma is that of element begin; gamma_step is the way from one group of
  * RMSNORM_LANES elements to the next: RMSNORM_LANES, or 0 when gamma holds RMSNORM_LANES equal elements for all.
  * r is finite, inv is a normal positive number of the stage's type. Reads every group of lanes before it writes it, so output and sum may be input or skip. */
-typedef void rmsnorm_scale_kernel(const rmsnorm_row *row, const void *gamma, int64_t gamma_step, double inv, int64_t begin,
-                                  int64_t end);
+typedef void rmsnorm_scale_kernel(const rmsnorm_row *row, const void *gamma, int64_t gamma_step, double inv,
+                                  int64_t begin, int64_t end);
+
+/* The straight path: T = V, gamma of hidden_size elements. Scales row as a scale kernel does, and returns the sum of squares
+ * of next as the sum kernel does; both have n elements. */
+typedef rmsnorm_sum rmsnorm_step_kernel(const rmsnorm_row *row, const void *gamma, double inv, const rmsnorm_row *next,
+                                        int64_t n);
 
 /* One instruction set. Which entries exist is the list kernels.inc; choose.c picks no other. */
 typedef struct rmsnorm_kernels {
     rmsnorm_sum_kernel *sum[METHOD_COUNT][TYPE_COUNT][RESIDUAL_COUNT];
-    rmsnorm_scale_kernel *scale[FORM_COUNT][TYPE_COUNT][TYPE_COUNT]; /* by T, V, without residual */
-    rmsnorm_scale_kernel *scale_residual[TYPE_COUNT][RESIDUAL_COUNT][2]; /* by T = V; with the sum output or not */
+    rmsnorm_scale_kernel *scale[FORM_COUNT][TYPE_COUNT][TYPE_COUNT];         /* by T, V, without residual */
+    rmsnorm_scale_kernel *scale_residual[TYPE_COUNT][RESIDUAL_COUNT][2];     /* by T = V; with the sum output or not */
+    rmsnorm_step_kernel *step[FORM_COUNT][TYPE_COUNT][RESIDUAL_COUNT][2][2]; /* ... ; past the cache or not */
 } rmsnorm_kernels;
 
 extern const rmsnorm_kernels rmsnorm_kernels_scalar, rmsnorm_kernels_neon, rmsnorm_kernels_avx2, rmsnorm_kernels_avx512;

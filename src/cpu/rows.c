@@ -65,7 +65,8 @@ static double inverse_root_wide(rmsnorm_sum sum, int64_t n, double epsilon)
 
 /* Squares of doubles may leave the range of double: then once more with every element times a power of two. With a nonzero
  * epsilon (at least 2^-149) squares below 2^-900 do not matter. */
-static factor wide_factor(const rmsnorm_choice *choice, const rmsnorm_row *row, rmsnorm_sum sum, int64_t n, double epsilon)
+static factor wide_factor(const rmsnorm_choice *choice, const rmsnorm_row *row, rmsnorm_sum sum, int64_t n,
+                          double epsilon)
 {
     const double v = mean_square(sum, n, epsilon);
     const bool in_range = v >= 0x1p-900 && v <= 0x1p900;
@@ -100,9 +101,10 @@ static factor float_factor(double v)
     return out;
 }
 
-static factor row_factor(const rmsnorm_choice *choice, const rmsnorm_row *row, int64_t n, double epsilon)
+/* From the sum of the row's squares that choice->sum gives. */
+static factor factor_of(const rmsnorm_choice *choice, const rmsnorm_row *row, rmsnorm_sum sum, int64_t n,
+                        double epsilon)
 {
-    rmsnorm_sum sum = sum_row(choice->sum, row, n);
     if (rmsnorm_stage_is_wide(choice->form)) {
         return wide_factor(choice, row, sum, n, epsilon);
     }
@@ -147,8 +149,8 @@ static void repeat(repeated *out, const void *element, size_t size)
     }
 }
 
-static void scale_piece(const rmsnorm_choice *choice, const rmsnorm_row *row, const void *gamma, bool one_gamma, size_t gamma_size,
-                        const factor *by, int64_t begin, int64_t end)
+static void scale_piece(const rmsnorm_choice *choice, const rmsnorm_row *row, const void *gamma, bool one_gamma,
+                        size_t gamma_size, const factor *by, int64_t begin, int64_t end)
 {
     if (by->special) {
         rmsnorm_special_scale(choice, row, gamma, one_gamma ? 0 : 1, by->pre, by->inv, begin, end);
@@ -162,8 +164,8 @@ static void scale_piece(const rmsnorm_choice *choice, const rmsnorm_row *row, co
 }
 
 /* A row is one piece, unless gamma's broadcast breaks it: then as many as its innermost loop runs. */
-static void scale_row(const rmsnorm_problem *problem, const rmsnorm_choice *choice, const rmsnorm_row *row, const char *gamma,
-                      const factor *by)
+static void scale_row(const rmsnorm_problem *problem, const rmsnorm_choice *choice, const rmsnorm_row *row,
+                      const char *gamma, const factor *by)
 {
     const int64_t n = problem->rows.hidden_size;
     const size_t size = rmsnorm_dtype_size(problem->rows.gamma_dtype);
@@ -214,21 +216,116 @@ static void store_statistic(const rmsnorm_rows *rows, int64_t index, const facto
     }
 }
 
+static void finish_row(const rmsnorm_problem *problem, const rmsnorm_choice *choice, int64_t index,
+                       const rmsnorm_row *row, const factor *by)
+{
+    const int64_t gamma_offset = walk(problem->outer, problem->outer_count, index);
+    const size_t gamma_size = rmsnorm_dtype_size(problem->rows.gamma_dtype);
+    scale_row(problem, choice, row, const_at(problem->rows.gamma, gamma_offset, gamma_size), by);
+}
+
 void rmsnorm_rows_range(const rmsnorm_problem *problem, const rmsnorm_choice *choice, int64_t begin, int64_t end)
 {
+    if (begin >= end) {
+        return;
+    }
     const float_environment before = float_environment_enter();
     const rmsnorm_rows *rows = &problem->rows;
-    const size_t gamma_size = rmsnorm_dtype_size(rows->gamma_dtype);
+    const int64_t n = rows->hidden_size;
+    const double epsilon = (double)rows->epsilon;
+    const bool steps = choice->step != NULL && n <= block_length(n);
+    rmsnorm_row row = row_at(rows, begin);
+    factor by = factor_of(choice, &row, sum_row(choice->sum, &row, n), n, epsilon);
     for (int64_t index = begin; index < end; index++) {
-        const rmsnorm_row row = row_at(rows, index);
-        const factor by = row_factor(choice, &row, rows->hidden_size, (double)rows->epsilon);
-        const int64_t gamma_offset = walk(problem->outer, problem->outer_count, index);
-        scale_row(problem, choice, &row, const_at(rows->gamma, gamma_offset, gamma_size), &by);
+        const rmsnorm_row next = index + 1 < end ? row_at(rows, index + 1) : row;
+        const factor now = by;
+        if (index + 1 == end) {
+            finish_row(problem, choice, index, &row, &now);
+        } else if (steps && !now.special) {
+            by = factor_of(choice, &next, choice->step(&row, rows->gamma, now.inv, &next, n), n, epsilon);
+        } else {
+            finish_row(problem, choice, index, &row, &now);
+            by = factor_of(choice, &next, sum_row(choice->sum, &next, n), n, epsilon);
+        }
         if (rows->inv_std_var != NULL) {
-            store_statistic(rows, index, &by);
+            store_statistic(rows, index, &now);
+        }
+        row = next;
+    }
+#if defined(__x86_64__)
+    __builtin_ia32_sfence();
+#endif
+    float_environment_leave(before);
+}
+
+/* ---- one row by several threads -------------------------------------------------------------- */
+
+typedef struct split {
+    const rmsnorm_problem *problem;
+    const rmsnorm_choice *choice;
+    rmsnorm_row row;
+    int64_t length; /* of a block */
+    rmsnorm_sum sums[BLOCKS_MAXIMUM];
+    const char *gamma;
+    factor by;
+} split;
+
+static int64_t block_end(const split *job, size_t index)
+{
+    const int64_t end = ((int64_t)index + 1) * job->length;
+    return end < job->problem->rows.hidden_size ? end : job->problem->rows.hidden_size;
+}
+
+static void sum_block(void *user, size_t index)
+{
+    split *const job = user;
+    const float_environment before = float_environment_enter();
+    job->sums[index] = job->choice->sum(&job->row, (int64_t)index * job->length, block_end(job, index));
+    float_environment_leave(before);
+}
+
+static void scale_block(void *user, size_t index)
+{
+    const split *const job = user;
+    const rmsnorm_problem *const problem = job->problem;
+    const float_environment before = float_environment_enter();
+    const bool one_gamma = problem->inner_count == 1 && problem->inner[0].stride == 0;
+    const size_t size = rmsnorm_dtype_size(problem->rows.gamma_dtype);
+    const int64_t begin = (int64_t)index * job->length;
+    const char *const gamma = one_gamma ? job->gamma : job->gamma + begin * (int64_t)size;
+    scale_piece(job->choice, &job->row, gamma, one_gamma, size, &job->by, begin, block_end(job, index));
+    float_environment_leave(before);
+}
+
+bool rmsnorm_rows_can_split(const rmsnorm_problem *problem)
+{
+    const int64_t n = problem->rows.hidden_size;
+    return problem->inner_count == 1 && n >= 2 * block_length(n);
+}
+
+void rmsnorm_rows_split(const rmsnorm_problem *problem, const rmsnorm_choice *choice, const rmsnorm_runner *runner)
+{
+    const rmsnorm_rows *const rows = &problem->rows;
+    const int64_t n = rows->hidden_size;
+    split job = {.problem = problem, .choice = choice, .length = block_length(n)};
+    const size_t blocks = (size_t)((n + job.length - 1) / job.length);
+    for (int64_t index = 0; index < rows->rows; index++) {
+        job.row = row_at(rows, index);
+        runner->run(runner->user, sum_block, &job, blocks);
+        const float_environment before = float_environment_enter();
+        rmsnorm_sum total = {0.0, 0.0};
+        for (size_t b = 0; b < blocks; b++) {
+            total = rmsnorm_sum_add(total, job.sums[b]);
+        }
+        job.by = factor_of(choice, &job.row, total, n, (double)rows->epsilon);
+        float_environment_leave(before);
+        const int64_t gamma_offset = walk(problem->outer, problem->outer_count, index);
+        job.gamma = const_at(rows->gamma, gamma_offset, rmsnorm_dtype_size(rows->gamma_dtype));
+        runner->run(runner->user, scale_block, &job, blocks);
+        if (rows->inv_std_var != NULL) {
+            store_statistic(rows, index, &job.by);
         }
     }
-    float_environment_leave(before);
 }
 
 void rmsnorm_rows_run(const rmsnorm_rows *rows, int64_t begin, int64_t end, rmsnorm_isa max_isa)
@@ -246,6 +343,6 @@ void rmsnorm_rows_run(const rmsnorm_rows *rows, int64_t begin, int64_t end, rmsn
     problem.inner[0].stride = 1;
     problem.inner_count = 1;
     problem.mean = NULL;
-    const rmsnorm_choice choice = rmsnorm_choose(rows, kernels);
+    const rmsnorm_choice choice = rmsnorm_choose(&problem, true, kernels);
     rmsnorm_rows_range(&problem, &choice, begin, end);
 }

@@ -27,15 +27,9 @@
 /* Groups of lanes in one chain of float multiply-adds: the bound 2.25 * 2^-24 on its share of the error of inv. */
 #define CHAIN_LENGTH 8
 
-INLINE int64_t size_of(rmsnorm_type type)
-{
-    return type == F64 ? 8 : type == F32 ? 4 : 2;
-}
+INLINE int64_t size_of(rmsnorm_type type) { return type == F64 ? 8 : type == F32 ? 4 : 2; }
 
-INLINE const void *at(rmsnorm_type type, const void *base, int64_t i)
-{
-    return (const char *)base + i * size_of(type);
-}
+INLINE const void *at(rmsnorm_type type, const void *base, int64_t i) { return (const char *)base + i * size_of(type); }
 
 /* n < VF: only the first n elements. */
 INLINE vf load(rmsnorm_type type, const void *base, int64_t i, int n)
@@ -70,10 +64,7 @@ INLINE void store(rmsnorm_type type, void *base, int64_t i, vf a, int n)
     }
 }
 
-INLINE vf narrow_for(rmsnorm_type type, vw a)
-{
-    return type == F32 ? vf_narrow(a) : vf_narrow_odd(a);
-}
+INLINE vf narrow_for(rmsnorm_type type, vw a) { return type == F32 ? vf_narrow(a) : vf_narrow_odd(a); }
 
 INLINE void store_wide(rmsnorm_type type, void *base, int64_t i, vw a, int n)
 {
@@ -130,7 +121,24 @@ INLINE void store_group(rmsnorm_type type, bool paired, void *base, int64_t i, i
     }
 }
 
-INLINE void load_r(rmsnorm_type type, rmsnorm_residual residual, bool paired, const rmsnorm_row *row, int64_t i, int n, vf *r)
+/* store_group past the cache: n is whole and the place a multiple of 64 bytes. */
+INLINE void stream_group(rmsnorm_type type, bool paired, void *base, int64_t i, const vf *group)
+{
+    UNROLL
+    for (int v = 0; v < VECTORS; v += type == F32 ? 1 : 2) {
+        void *p = (char *)base + (i + v * VF) * size_of(type);
+        if (type == F32) {
+            vf_stream_f32(p, group[v]);
+        } else if (type == F16) {
+            vf_stream2_f16(p, group[v], group[v + 1]);
+        } else if (paired) {
+            vf_stream2_bf16(p, group[v], group[v + 1]);
+        }
+    }
+}
+
+INLINE void load_r(rmsnorm_type type, rmsnorm_residual residual, bool paired, const rmsnorm_row *row, int64_t i, int n,
+                   vf *r)
 {
     vf term[VECTORS];
     load_group(type, paired, row->input, i, n, r);
@@ -203,7 +211,8 @@ INLINE void add_exact(rmsnorm_type type, rmsnorm_residual residual, const rmsnor
     }
 }
 
-INLINE rmsnorm_sum sum_exact(rmsnorm_type type, rmsnorm_residual residual, const rmsnorm_row *row, int64_t begin, int64_t end)
+INLINE rmsnorm_sum sum_exact(rmsnorm_type type, rmsnorm_residual residual, const rmsnorm_row *row, int64_t begin,
+                             int64_t end)
 {
     vw lanes[VECTORS];
     clear(lanes);
@@ -243,7 +252,8 @@ INLINE void add_chain(const vf *chain, vw *lanes)
     }
 }
 
-INLINE rmsnorm_sum sum_chain(rmsnorm_type type, rmsnorm_residual residual, const rmsnorm_row *row, int64_t begin, int64_t end)
+INLINE rmsnorm_sum sum_chain(rmsnorm_type type, rmsnorm_residual residual, const rmsnorm_row *row, int64_t begin,
+                             int64_t end)
 {
     vw lanes[VECTORS];
     vf chain[VECTORS];
@@ -287,7 +297,8 @@ INLINE void add_wide(rmsnorm_type type, const rmsnorm_row *row, int64_t i, int n
     }
 }
 
-INLINE rmsnorm_sum sum_wide(rmsnorm_type type, rmsnorm_residual residual, const rmsnorm_row *row, int64_t begin, int64_t end)
+INLINE rmsnorm_sum sum_wide(rmsnorm_type type, rmsnorm_residual residual, const rmsnorm_row *row, int64_t begin,
+                            int64_t end)
 {
     (void)residual;
     vw sums[VECTORS];
@@ -321,8 +332,8 @@ INLINE bool multiplies_wide(rmsnorm_form form, rmsnorm_type type_x, rmsnorm_type
 }
 
 /* All in float: r, its scaling, gamma and the results as groups; every load comes before the first store. */
-INLINE void scale_floats(rmsnorm_form form, rmsnorm_type type_x, rmsnorm_type type_y, rmsnorm_residual residual, bool sum,
-                         const rmsnorm_row *row, const void *gamma, vf inv, int64_t i, int n)
+INLINE void scale_floats(rmsnorm_form form, rmsnorm_type type_x, rmsnorm_type type_y, rmsnorm_residual residual,
+                         bool sum, bool stream, const rmsnorm_row *row, const void *gamma, vf inv, int64_t i, int n)
 {
     const bool paired = type_x == BF16 && type_y == BF16;
     vf r[VECTORS];
@@ -336,16 +347,17 @@ INLINE void scale_floats(rmsnorm_form form, rmsnorm_type type_x, rmsnorm_type ty
         if (form == TWICE) {
             y[v] = round_to(type_x, y[v]);
         }
-        y[v] = vf_mul(y[v], g[v]);
+        y[v] = vf_mul_gamma(y[v], g[v]);
     }
     if (sum) {
-        store_group(type_x, paired, row->sum, i, n, r);
+        stream ? stream_group(type_x, paired, row->sum, i, r) : store_group(type_x, paired, row->sum, i, n, r);
     }
-    store_group(type_y, paired, row->output, i, n, y);
+    stream ? stream_group(type_y, paired, row->output, i, y) : store_group(type_y, paired, row->output, i, n, y);
 }
 
 /* One vector of T(r * inv) where double is involved: in the stage, in the last product, or in both. */
-INLINE vw normalize_wide(rmsnorm_form form, rmsnorm_type type, const rmsnorm_row *row, vf inv, vw inv_wide, int64_t i, int n)
+INLINE vw normalize_wide(rmsnorm_form form, rmsnorm_type type, const rmsnorm_row *row, vf inv, vw inv_wide, int64_t i,
+                         int n)
 {
     if (form == TWICE) {
         return vw_widen(round_to(type, vf_mul(load(type, row->input, i, n), inv)));
@@ -363,9 +375,9 @@ INLINE void scale_doubles(rmsnorm_form form, rmsnorm_type type_x, rmsnorm_type t
         const int touched = part(n, v, VF);
         y[v] = normalize_wide(form, type_x, row, inv, inv_wide, i + v * VF, touched);
         if (multiplies_wide(form, type_x, type_y)) {
-            y[v] = vw_mul(y[v], load_wide(type_y, gamma, v * VF, touched));
+            y[v] = vw_mul_gamma(y[v], load_wide(type_y, gamma, v * VF, touched));
         } else { /* both factors are floats, and so is the product */
-            y[v] = vw_widen(vf_mul(vf_narrow(y[v]), load(type_y, gamma, v * VF, touched)));
+            y[v] = vw_widen(vf_mul_gamma(vf_narrow(y[v]), load(type_y, gamma, v * VF, touched)));
         }
     }
     UNROLL
@@ -374,11 +386,11 @@ INLINE void scale_doubles(rmsnorm_form form, rmsnorm_type type_x, rmsnorm_type t
     }
 }
 
-INLINE void scale_group(rmsnorm_form form, rmsnorm_type type_x, rmsnorm_type type_y, rmsnorm_residual residual, bool sum,
-                        const rmsnorm_row *row, const void *gamma, vf inv, vw inv_wide, int64_t i, int n)
+INLINE void scale_group(rmsnorm_form form, rmsnorm_type type_x, rmsnorm_type type_y, rmsnorm_residual residual,
+                        bool sum, const rmsnorm_row *row, const void *gamma, vf inv, vw inv_wide, int64_t i, int n)
 {
     if (form == ONCE || (form == TWICE && !multiplies_wide(form, type_x, type_y))) {
-        scale_floats(form, type_x, type_y, residual, sum, row, gamma, inv, i, n);
+        scale_floats(form, type_x, type_y, residual, sum, false, row, gamma, inv, i, n);
     } else {
         scale_doubles(form, type_x, type_y, row, gamma, inv, inv_wide, i, n);
     }
@@ -399,27 +411,84 @@ INLINE void scale(rmsnorm_form form, rmsnorm_type type_x, rmsnorm_type type_y, r
     }
 }
 
+/* ---- both passes at once --------------------------------------------------------------------- */
+
+/* Scales a row while it sums the next one: reading from memory and writing to it overlap. The sum is that of the sum kernels:
+ * the same links, chains and lanes. */
+INLINE rmsnorm_sum step(rmsnorm_form form, rmsnorm_type type, rmsnorm_residual residual, bool sum, bool stream,
+                        const rmsnorm_row *row, const void *gamma, double inv, const rmsnorm_row *next, int64_t n)
+{
+    const int64_t unit = type == F32 ? RMSNORM_LANES : CHAIN_LENGTH * RMSNORM_LANES;
+    const vf inv_float = vf_set((float)inv);
+    vw lanes[VECTORS];
+    vf chain[VECTORS];
+    clear(lanes);
+    int64_t i = 0;
+    while (i <= n - unit) {
+        start_chain(chain);
+        UNROLL
+        for (int64_t unit_end = i + unit; i < unit_end; i += RMSNORM_LANES) {
+            if (type == F32) {
+                add_exact(type, residual, next, i, RMSNORM_LANES, lanes);
+            } else {
+                add_link(type, residual, next, i, RMSNORM_LANES, chain);
+            }
+            scale_floats(form, type, type, residual, sum, stream, row, at(type, gamma, i), inv_float, i, RMSNORM_LANES);
+        }
+        if (type != F32) {
+            add_chain(chain, lanes);
+        }
+    }
+    if (i < n) {
+        start_chain(chain);
+        for (; i < n; i += RMSNORM_LANES) {
+            const int left = n - i < RMSNORM_LANES ? (int)(n - i) : RMSNORM_LANES;
+            if (type == F32) {
+                add_exact(type, residual, next, i, left, lanes);
+            } else {
+                add_link(type, residual, next, i, left, chain);
+            }
+            scale_floats(form, type, type, residual, sum, false, row, at(type, gamma, i), inv_float, i, left);
+        }
+        if (type != F32) {
+            add_chain(chain, lanes);
+        }
+    }
+    return fold(type == BF16, lanes);
+}
+
 /* ---- the instances and their table ----------------------------------------------------------- */
 
 #define SUM_CHAIN sum_chain
 #define SUM_EXACT sum_exact
 #define SUM_WIDE sum_wide
-#define SUM(method, type, residual)                                                                                   \
-    static rmsnorm_sum sum_##method##_##type##_##residual(const rmsnorm_row *row, int64_t begin, int64_t end)         \
-    {                                                                                                                 \
-        return SUM_##method(type, residual, row, begin, end);                                                         \
+#define SUM(method, type, residual)                                                                           \
+    static rmsnorm_sum sum_##method##_##type##_##residual(const rmsnorm_row *row, int64_t begin, int64_t end) \
+    {                                                                                                         \
+        return SUM_##method(type, residual, row, begin, end);                                                 \
     }
-#define SCALE(form, type_x, type_y)                                                                                   \
-    static void scale_##form##_##type_x##_##type_y(const rmsnorm_row *row, const void *gamma, int64_t gamma_step,     \
-                                                   double inv, int64_t begin, int64_t end)                            \
-    {                                                                                                                 \
-        scale(form, type_x, type_y, PLAIN, false, row, gamma, gamma_step, inv, begin, end);                           \
+#define SCALE(form, type_x, type_y)                                                                               \
+    static void scale_##form##_##type_x##_##type_y(const rmsnorm_row *row, const void *gamma, int64_t gamma_step, \
+                                                   double inv, int64_t begin, int64_t end)                        \
+    {                                                                                                             \
+        scale(form, type_x, type_y, PLAIN, false, row, gamma, gamma_step, inv, begin, end);                       \
     }
-#define SCALE_RESIDUAL(type, residual, sum)                                                                           \
-    static void scale_##residual##_##type##_##sum(const rmsnorm_row *row, const void *gamma, int64_t gamma_step,      \
-                                                  double inv, int64_t begin, int64_t end)                             \
-    {                                                                                                                 \
-        scale(ONCE, type, type, residual, sum, row, gamma, gamma_step, inv, begin, end);                              \
+#define SCALE_RESIDUAL(type, residual, sum)                                                                      \
+    static void scale_##residual##_##type##_##sum(const rmsnorm_row *row, const void *gamma, int64_t gamma_step, \
+                                                  double inv, int64_t begin, int64_t end)                        \
+    {                                                                                                            \
+        scale(ONCE, type, type, residual, sum, row, gamma, gamma_step, inv, begin, end);                         \
+    }
+#define STEP(form, type, residual, sum)                                                                            \
+    static rmsnorm_sum step_##form##_##type##_##residual##_##sum(const rmsnorm_row *row, const void *gamma,        \
+                                                                 double inv, const rmsnorm_row *next, int64_t n)   \
+    {                                                                                                              \
+        return step(form, type, residual, sum, false, row, gamma, inv, next, n);                                   \
+    }                                                                                                              \
+    static rmsnorm_sum stream_##form##_##type##_##residual##_##sum(const rmsnorm_row *row, const void *gamma,      \
+                                                                   double inv, const rmsnorm_row *next, int64_t n) \
+    {                                                                                                              \
+        return step(form, type, residual, sum, true, row, gamma, inv, next, n);                                    \
     }
 #include "cpu/kernels.inc"
 
@@ -427,5 +496,8 @@ const rmsnorm_kernels TABLE = {
 #define SUM(method, type, residual) .sum[method][type][residual] = sum_##method##_##type##_##residual,
 #define SCALE(form, type_x, type_y) .scale[form][type_x][type_y] = scale_##form##_##type_x##_##type_y,
 #define SCALE_RESIDUAL(type, residual, with) .scale_residual[type][residual][with] = scale_##residual##_##type##_##with,
+#define STEP(form, type, residual, with)                                             \
+    .step[form][type][residual][with] = {step_##form##_##type##_##residual##_##with, \
+                                         stream_##form##_##type##_##residual##_##with},
 #include "cpu/kernels.inc"
 };

@@ -40,15 +40,23 @@ static int64_t count_tasks(const rmsnorm_rows *rows, const rmsnorm_runner *runne
     return tasks < 1 ? 1 : tasks < rows->rows ? tasks : rows->rows;
 }
 
+/* Rows that are too few to keep all threads busy, but long. */
+static bool splits_rows(const rmsnorm_problem *problem, const rmsnorm_runner *runner)
+{
+    return runner->run != NULL && runner->concurrency > 1 &&
+           (uint64_t)problem->rows.rows < 2 * (uint64_t)runner->concurrency && rmsnorm_rows_can_split(problem);
+}
+
 /* The caller's options, however short its header knew them. */
 static rmsnorm_status read_options(const rmsnorm_operator *op, const rmsnorm_options *options, rmsnorm_options *ours)
 {
     const rmsnorm_options defaults = RMSNORM_OPTIONS_INIT;
     *ours = defaults;
     if (options != NULL) {
-        RMSNORM_CHECK(options->struct_size >= sizeof options->struct_size, RMSNORM_INVALID_ARGUMENT,
-                      "%s: options.struct_size is %zu, allowed sizeof(rmsnorm_options): start from RMSNORM_OPTIONS_INIT",
-                      op == NULL ? "rmsnorm_run" : op->name, options->struct_size);
+        RMSNORM_CHECK(
+            options->struct_size >= sizeof options->struct_size, RMSNORM_INVALID_ARGUMENT,
+            "%s: options.struct_size is %zu, allowed sizeof(rmsnorm_options): start from RMSNORM_OPTIONS_INIT",
+            op == NULL ? "rmsnorm_run" : op->name, options->struct_size);
         memcpy(ours, options, options->struct_size < sizeof *ours ? options->struct_size : sizeof *ours);
         RMSNORM_CHECK((ours->allocator.allocate == NULL) == (ours->allocator.release == NULL), RMSNORM_INVALID_ARGUMENT,
                       "%s: options.allocator has %s alone, allowed both allocate and release, or neither",
@@ -57,9 +65,9 @@ static rmsnorm_status read_options(const rmsnorm_operator *op, const rmsnorm_opt
     return RMSNORM_OK;
 }
 
-static rmsnorm_status run(const rmsnorm_operator *op, const rmsnorm_attributes *attributes, const rmsnorm_tensor *const *inputs,
-                          size_t input_count, rmsnorm_tensor *const *outputs, size_t output_count,
-                          const rmsnorm_options *options)
+static rmsnorm_status run(const rmsnorm_operator *op, const rmsnorm_attributes *attributes,
+                          const rmsnorm_tensor *const *inputs, size_t input_count, rmsnorm_tensor *const *outputs,
+                          size_t output_count, const rmsnorm_options *options)
 {
     const rmsnorm_kernels *kernels;
     rmsnorm_problem problem;
@@ -68,9 +76,11 @@ static rmsnorm_status run(const rmsnorm_operator *op, const rmsnorm_attributes *
     if (problem.rows.rows == 0) {
         return RMSNORM_OK;
     }
-    const rmsnorm_choice choice = rmsnorm_choose(&problem.rows, kernels);
+    const rmsnorm_choice choice = rmsnorm_choose(&problem, options->outputs_read_soon, kernels);
     job work = {&problem, &choice, count_tasks(&problem.rows, &options->runner)};
-    if (work.tasks > 1) {
+    if (splits_rows(&problem, &options->runner)) {
+        rmsnorm_rows_split(&problem, &choice, &options->runner);
+    } else if (work.tasks > 1) {
         options->runner.run(options->runner.user, run_task, &work, (size_t)work.tasks);
     } else {
         rmsnorm_rows_range(&problem, &choice, 0, problem.rows.rows);
@@ -81,9 +91,9 @@ static rmsnorm_status run(const rmsnorm_operator *op, const rmsnorm_attributes *
     return RMSNORM_OK;
 }
 
-rmsnorm_status rmsnorm_run(const rmsnorm_operator *op, const rmsnorm_attributes *attributes, const rmsnorm_tensor *const *inputs,
-                           size_t input_count, rmsnorm_tensor *const *outputs, size_t output_count,
-                           const rmsnorm_options *options)
+rmsnorm_status rmsnorm_run(const rmsnorm_operator *op, const rmsnorm_attributes *attributes,
+                           const rmsnorm_tensor *const *inputs, size_t input_count, rmsnorm_tensor *const *outputs,
+                           size_t output_count, const rmsnorm_options *options)
 {
     rmsnorm_options ours;
     RMSNORM_TRY(read_options(op, options, &ours));
@@ -148,14 +158,14 @@ static rmsnorm_status make(const rmsnorm_call *call, size_t output_count, const 
 }
 
 rmsnorm_status rmsnorm_run_alloc(const rmsnorm_operator *op, const rmsnorm_attributes *attributes,
-                                 const rmsnorm_tensor *const *inputs, size_t input_count, rmsnorm_tensor *const *outputs,
-                                 size_t output_count, const rmsnorm_options *options)
+                                 const rmsnorm_tensor *const *inputs, size_t input_count,
+                                 rmsnorm_tensor *const *outputs, size_t output_count, const rmsnorm_options *options)
 {
     rmsnorm_options ours;
     made out;
     RMSNORM_TRY(read_options(op, options, &ours));
-    RMSNORM_CHECK(outputs != NULL || output_count == 0, RMSNORM_INVALID_ARGUMENT, "%s: outputs is NULL, allowed %zu slots",
-                  op == NULL ? "rmsnorm_run_alloc" : op->name, output_count);
+    RMSNORM_CHECK(outputs != NULL || output_count == 0, RMSNORM_INVALID_ARGUMENT,
+                  "%s: outputs is NULL, allowed %zu slots", op == NULL ? "rmsnorm_run_alloc" : op->name, output_count);
     RMSNORM_CHECK(output_count <= OUTPUTS_MAXIMUM, RMSNORM_INVALID_ARGUMENT, "%s: %zu outputs, allowed at most %zu",
                   op == NULL ? "rmsnorm_run_alloc" : op->name, output_count, op == NULL ? 0 : op->output_count);
     for (size_t i = 0; i < output_count; i++) {

@@ -100,10 +100,28 @@ static inline void vf_load2_n_bf16(const void *p, int n, vf *even, vf *odd)
     vf_load2_bf16(part, even, odd);
 }
 
+static inline __m256i merge_bf16(vf even, vf odd)
+{
+    return _mm256_blend_epi16(_mm256_srli_epi32(nearest_even_bf16(even), 16), nearest_even_bf16(odd), 0xaa);
+}
+
 static inline void vf_store2_bf16(void *p, vf even, vf odd)
 {
-    const __m256i merged = _mm256_blend_epi16(_mm256_srli_epi32(nearest_even_bf16(even), 16), nearest_even_bf16(odd), 0xaa);
-    _mm256_storeu_si256((__m256i *)p, merged);
+    _mm256_storeu_si256((__m256i *)p, merge_bf16(even, odd));
+}
+
+static inline void vf_stream_f32(void *p, vf a) { _mm256_stream_ps((float *)p, a); }
+
+static inline void vf_stream2_f16(void *p, vf first, vf second)
+{
+    const __m128i low = _mm256_cvtps_ph(first, _MM_FROUND_TO_NEAREST_INT);
+    const __m128i high = _mm256_cvtps_ph(second, _MM_FROUND_TO_NEAREST_INT);
+    _mm256_stream_si256((__m256i *)p, _mm256_set_m128i(high, low));
+}
+
+static inline void vf_stream2_bf16(void *p, vf even, vf odd)
+{
+    _mm256_stream_si256((__m256i *)p, merge_bf16(even, odd));
 }
 
 static inline void vf_store2_n_bf16(void *p, vf even, vf odd, int n)
@@ -114,7 +132,10 @@ static inline void vf_store2_n_bf16(void *p, vf even, vf odd, int n)
 }
 
 static inline vf vf_round_f16(vf a) { return _mm256_cvtph_ps(_mm256_cvtps_ph(a, _MM_FROUND_TO_NEAREST_INT)); }
-static inline vf vf_round_bf16(vf a) { return _mm256_castsi256_ps(_mm256_and_si256(nearest_even_bf16(a), _mm256_set1_epi32((int)0xffff0000u))); }
+static inline vf vf_round_bf16(vf a)
+{
+    return _mm256_castsi256_ps(_mm256_and_si256(nearest_even_bf16(a), _mm256_set1_epi32((int)0xffff0000u)));
+}
 
 static inline vw vw_pair(__m256d low, __m256d high)
 {
@@ -137,6 +158,9 @@ static inline vw vw_add_square(vw a, vw c)
 {
     return vw_pair(_mm256_fmadd_pd(a.low, a.low, c.low), _mm256_fmadd_pd(a.high, a.high, c.high));
 }
+
+static inline vf vf_mul_gamma(vf a, vf g) { return vf_mul(a, g); }
+static inline vw vw_mul_gamma(vw a, vw g) { return vw_mul(a, g); }
 
 static inline vw vw_load(const void *p)
 {
@@ -170,7 +194,8 @@ static inline vw vw_widen(vf a)
 
 static inline vw vw_load_f32(const void *p)
 {
-    return vw_pair(_mm256_cvtps_pd(_mm_loadu_ps((const float *)p)), _mm256_cvtps_pd(_mm_loadu_ps((const float *)p + 4)));
+    return vw_pair(_mm256_cvtps_pd(_mm_loadu_ps((const float *)p)),
+                   _mm256_cvtps_pd(_mm_loadu_ps((const float *)p + 4)));
 }
 
 static inline vf vf_narrow(vw a) { return _mm256_set_m128(_mm256_cvtpd_ps(a.high), _mm256_cvtpd_ps(a.low)); }

@@ -35,18 +35,30 @@ static inline vf vf_load_bf16(const void *p) { return widen_bf16(_mm256_loadu_si
 static inline void vf_store_f32(void *p, vf a) { _mm512_storeu_ps(p, a); }
 
 /* The masked form with a full mask: gcc's unmasked one is a macro that does not pass -Wconversion without optimization. */
-static inline __m256i narrow_f16(vf a) { return _mm512_maskz_cvtps_ph((__mmask16)0xffff, a, _MM_FROUND_TO_NEAREST_INT); }
+static inline __m256i narrow_f16(vf a)
+{
+    return _mm512_maskz_cvtps_ph((__mmask16)0xffff, a, _MM_FROUND_TO_NEAREST_INT);
+}
 static inline __m256i narrow_bf16(vf a) { return _mm512_cvtepi32_epi16(_mm512_srli_epi32(nearest_even_bf16(a), 16)); }
 static inline void vf_store_f16(void *p, vf a) { _mm256_storeu_si256((__m256i *)p, narrow_f16(a)); }
 static inline void vf_store_bf16(void *p, vf a) { _mm256_storeu_si256((__m256i *)p, narrow_bf16(a)); }
 
 static inline __mmask16 first_lanes(int n) { return (__mmask16)((1u << n) - 1u); }
 static inline vf vf_load_n_f32(const void *p, int n) { return _mm512_maskz_loadu_ps(first_lanes(n), p); }
-static inline vf vf_load_n_f16(const void *p, int n) { return _mm512_cvtph_ps(_mm256_maskz_loadu_epi16(first_lanes(n), p)); }
-static inline vf vf_load_n_bf16(const void *p, int n) { return widen_bf16(_mm256_maskz_loadu_epi16(first_lanes(n), p)); }
+static inline vf vf_load_n_f16(const void *p, int n)
+{
+    return _mm512_cvtph_ps(_mm256_maskz_loadu_epi16(first_lanes(n), p));
+}
+static inline vf vf_load_n_bf16(const void *p, int n)
+{
+    return widen_bf16(_mm256_maskz_loadu_epi16(first_lanes(n), p));
+}
 static inline void vf_store_n_f32(void *p, vf a, int n) { _mm512_mask_storeu_ps(p, first_lanes(n), a); }
 static inline void vf_store_n_f16(void *p, vf a, int n) { _mm256_mask_storeu_epi16(p, first_lanes(n), narrow_f16(a)); }
-static inline void vf_store_n_bf16(void *p, vf a, int n) { _mm256_mask_storeu_epi16(p, first_lanes(n), narrow_bf16(a)); }
+static inline void vf_store_n_bf16(void *p, vf a, int n)
+{
+    _mm256_mask_storeu_epi16(p, first_lanes(n), narrow_bf16(a));
+}
 
 /* Pairs of bfloat16 vectors, 32 elements: the even ones and the odd ones, which sit in a 32-bit lane where a float has them. */
 static inline void even_and_odd(__m512i a, vf *even, vf *odd)
@@ -69,13 +81,25 @@ static inline __m512i merge_bf16(vf even, vf odd)
 
 static inline void vf_store2_bf16(void *p, vf even, vf odd) { _mm512_storeu_si512(p, merge_bf16(even, odd)); }
 
+static inline void vf_stream_f32(void *p, vf a) { _mm512_stream_ps(p, a); }
+
+static inline void vf_stream2_f16(void *p, vf first, vf second)
+{
+    _mm512_stream_si512(p, _mm512_inserti64x4(_mm512_castsi256_si512(narrow_f16(first)), narrow_f16(second), 1));
+}
+
+static inline void vf_stream2_bf16(void *p, vf even, vf odd) { _mm512_stream_si512(p, merge_bf16(even, odd)); }
+
 static inline void vf_store2_n_bf16(void *p, vf even, vf odd, int n)
 {
     _mm512_mask_storeu_epi16(p, (__mmask32)(((uint64_t)1 << n) - 1), merge_bf16(even, odd));
 }
 
 static inline vf vf_round_f16(vf a) { return _mm512_cvtph_ps(narrow_f16(a)); }
-static inline vf vf_round_bf16(vf a) { return _mm512_castsi512_ps(_mm512_and_si512(nearest_even_bf16(a), _mm512_set1_epi32((int)0xffff0000u))); }
+static inline vf vf_round_bf16(vf a)
+{
+    return _mm512_castsi512_ps(_mm512_and_si512(nearest_even_bf16(a), _mm512_set1_epi32((int)0xffff0000u)));
+}
 
 static inline vw vw_pair(__m512d low, __m512d high)
 {
@@ -98,6 +122,9 @@ static inline vw vw_add_square(vw a, vw c)
 {
     return vw_pair(_mm512_fmadd_pd(a.low, a.low, c.low), _mm512_fmadd_pd(a.high, a.high, c.high));
 }
+
+static inline vf vf_mul_gamma(vf a, vf g) { return vf_mul(a, g); }
+static inline vw vw_mul_gamma(vw a, vw g) { return vw_mul(a, g); }
 
 static inline vw vw_load(const void *p) { return vw_pair(_mm512_loadu_pd(p), _mm512_loadu_pd((const double *)p + 8)); }
 
@@ -128,7 +155,8 @@ static inline vw vw_widen(vf a)
 
 static inline vw vw_load_f32(const void *p)
 {
-    return vw_pair(_mm512_cvtps_pd(_mm256_loadu_ps((const float *)p)), _mm512_cvtps_pd(_mm256_loadu_ps((const float *)p + 8)));
+    return vw_pair(_mm512_cvtps_pd(_mm256_loadu_ps((const float *)p)),
+                   _mm512_cvtps_pd(_mm256_loadu_ps((const float *)p + 8)));
 }
 
 static inline vf vf_narrow(vw a)
@@ -142,7 +170,8 @@ static inline __m512d keep_lost_bits(__m512d a)
     const __m512i bits = _mm512_castpd_si512(a);
     const __m512i low = _mm512_set1_epi64(0x1fffffff);
     const __m512i kept = _mm512_andnot_si512(low, bits);
-    return _mm512_castsi512_pd(_mm512_mask_or_epi64(kept, _mm512_test_epi64_mask(bits, low), kept, _mm512_set1_epi64(0x20000000)));
+    return _mm512_castsi512_pd(
+        _mm512_mask_or_epi64(kept, _mm512_test_epi64_mask(bits, low), kept, _mm512_set1_epi64(0x20000000)));
 }
 
 static inline vf vf_narrow_odd(vw a) { return vf_narrow(vw_pair(keep_lost_bits(a.low), keep_lost_bits(a.high))); }

@@ -53,6 +53,21 @@ static inline void vf_store_bf16(void *p, vf a)
     memcpy(p, &half, sizeof half);
 }
 
+/* Stores past the cache, to multiples of 64 bytes. */
+static inline void vf_stream_f32(void *p, vf a) { vf_store_f32(p, a); }
+
+static inline void vf_stream2_f16(void *p, vf first, vf second)
+{
+    vf_store_f16(p, first);
+    vf_store_f16((char *)p + 2, second);
+}
+
+static inline void vf_stream2_bf16(void *p, vf even, vf odd)
+{
+    vf_store_bf16(p, even);
+    vf_store_bf16((char *)p + 2, odd);
+}
+
 static inline vf vf_load_n_f32(const void *p, int n) { return n > 0 ? vf_load_f32(p) : 0.0f; }
 static inline vf vf_load_n_f16(const void *p, int n) { return n > 0 ? vf_load_f16(p) : 0.0f; }
 static inline vf vf_load_n_bf16(const void *p, int n) { return n > 0 ? vf_load_bf16(p) : 0.0f; }
@@ -118,6 +133,19 @@ static inline vw vw_mul(vw a, vw b) { return a * b; }
 static inline vw vw_fms(vw a, vw b, vw c) { return fma(a, b, -c); }
 /* a * a + c for an a that was a float: the square is exact, so fused and unfused are the same */
 static inline vw vw_add_square(vw a, vw c) { return c + a * a; }
+
+/* The last product: where 0 * infinity makes a positive NaN, as on aarch64, it becomes negative as on x86. Another NaN is g's. */
+static inline vf vf_mul_gamma(vf a, vf g)
+{
+    const vf y = a * g;
+    return isnan(y) && !isnan(g) ? -fabsf(y) : y;
+}
+
+static inline vw vw_mul_gamma(vw a, vw g)
+{
+    const vw y = a * g;
+    return isnan(y) && !isnan(g) ? -fabs(y) : y;
+}
 
 static inline vw vw_load(const void *p)
 {
