@@ -19,11 +19,7 @@ function(rmsnorm_find name header library)
                                                       INTERFACE_INCLUDE_DIRECTORIES "${RMSNORM_${name}_INCLUDE_DIR}")
 endfunction()
 
-# What librmsnorm needs, and what librmsnorm_graph needs beside.
-macro(rmsnorm_find_core_dependencies)
-    rmsnorm_find(pthreadpool pthreadpool.h pthreadpool)
-endmacro()
-
+# What librmsnorm_graph needs; librmsnorm needs the C library and its threads alone.
 macro(rmsnorm_find_graph_dependencies)
     rmsnorm_find(protobuf_c protobuf-c/protobuf-c.h protobuf-c)
     rmsnorm_find(jansson jansson.h jansson)

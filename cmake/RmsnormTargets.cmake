@@ -18,9 +18,6 @@ function(rmsnorm_compile_options target)
         target_compile_options(${target} PRIVATE -fsanitize=${RMSNORM_SANITIZE} -fno-sanitize-recover=all
                                                  -fno-omit-frame-pointer)
         target_link_options(${target} PRIVATE -fsanitize=${RMSNORM_SANITIZE})
-        if(RMSNORM_SANITIZE MATCHES "thread")
-            target_compile_definitions(${target} PRIVATE RMSNORM_SANITIZE_THREAD)
-        endif()
     endif()
 endfunction()
 

@@ -67,6 +67,8 @@ rmsnorm_choice rmsnorm_choose(const rmsnorm_problem *problem, bool read_soon, co
     const rmsnorm_residual residual = rows->skip == NULL ? PLAIN : rows->bias == NULL ? SKIP : SKIP_BIAS;
     const rmsnorm_form form = form_of(rows, x, y);
     const rmsnorm_method method = method_of(rows, form, x, y);
+    const bool straight = is_straight(problem);
+    const bool past_cache = straight && !read_soon && streams(rows);
     const rmsnorm_choice choice = {
         .type_x = x,
         .type_y = y,
@@ -76,8 +78,8 @@ rmsnorm_choice rmsnorm_choose(const rmsnorm_problem *problem, bool read_soon, co
         .sum_in_range = method == CHAIN && x == BF16 ? kernels->sum[EXACT][x][residual] : NULL,
         .scale =
             residual == PLAIN ? kernels->scale[form][x][y] : kernels->scale_residual[x][residual][rows->sum != NULL],
-        .step = is_straight(problem) ? kernels->step[form][x][residual][rows->sum != NULL][!read_soon && streams(rows)]
-                                     : NULL,
+        .step = straight ? kernels->step[form][x][residual][rows->sum != NULL][past_cache] : NULL,
+        .fence = past_cache ? kernels->fence : NULL,
     };
     assert(choice.sum != NULL && choice.scale != NULL);
     return choice;

@@ -61,6 +61,7 @@ typedef rmsnorm_sum rmsnorm_step_kernel(const rmsnorm_row *row, const void *gamm
 
 /* One instruction set. Which entries exist is the list kernels.inc; choose.c picks no other. */
 typedef struct rmsnorm_kernels {
+    void (*fence)(void); /* makes stores past the cache visible to other threads in order */
     rmsnorm_sum_kernel *sum[METHOD_COUNT][TYPE_COUNT][RESIDUAL_COUNT];
     rmsnorm_scale_kernel *scale[FORM_COUNT][TYPE_COUNT][TYPE_COUNT];         /* by T, V, without residual */
     rmsnorm_scale_kernel *scale_residual[TYPE_COUNT][RESIDUAL_COUNT][2];     /* by T = V; with the sum output or not */

@@ -252,9 +252,9 @@ void rmsnorm_rows_range(const rmsnorm_problem *problem, const rmsnorm_choice *ch
         }
         row = next;
     }
-#if defined(__x86_64__)
-    __builtin_ia32_sfence();
-#endif
+    if (choice->fence != NULL) {
+        choice->fence();
+    }
     float_environment_leave(before);
 }
 

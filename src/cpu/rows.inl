@@ -168,29 +168,18 @@ INLINE void clear(vw *lanes)
     }
 }
 
-/* The lanes as numbers, in the order of the elements they belong to. */
-INLINE void spread(bool paired, const vw *lanes, double *numbers)
+/* Folds the lanes in halves: lane i + lane i + 16, then + 8, and so on: first whole vectors, then within one. Of a pair the even
+ * and the odd lanes are folded apart, and the last half is the one of the other. */
+INLINE rmsnorm_sum fold(bool paired, vw *lanes)
 {
-    for (int v = 0; v < VECTORS; v++) {
-        double one[VF];
-        vw_store(one, lanes[v]);
-        for (int k = 0; k < VF; k++) {
-            numbers[paired ? v / 2 * 2 * VF + 2 * k + v % 2 : v * VF + k] = one[k];
+    const int apart = paired ? 2 : 1;
+    UNROLL
+    for (int half = VECTORS / 2; half >= apart; half /= 2) {
+        for (int v = 0; v < half; v++) {
+            lanes[v] = vw_add(lanes[v], lanes[v + half]);
         }
     }
-}
-
-/* Folds the lanes in halves: lane i + lane i + 16, then + 8, and so on. */
-INLINE rmsnorm_sum fold(bool paired, const vw *lanes)
-{
-    double numbers[RMSNORM_LANES];
-    spread(paired, lanes, numbers);
-    for (int half = RMSNORM_LANES / 2; half > 0; half /= 2) {
-        for (int i = 0; i < half; i++) {
-            numbers[i] += numbers[i + half];
-        }
-    }
-    const rmsnorm_sum sum = {numbers[0], 0.0};
+    const rmsnorm_sum sum = {paired ? vw_fold(lanes[0]) + vw_fold(lanes[1]) : vw_fold(lanes[0]), 0.0};
     return sum;
 }
 
@@ -314,8 +303,10 @@ INLINE rmsnorm_sum sum_wide(rmsnorm_type type, rmsnorm_residual residual, const 
     }
     double high[RMSNORM_LANES];
     double low[RMSNORM_LANES];
-    spread(false, sums, high);
-    spread(false, errors, low);
+    for (int v = 0; v < VECTORS; v++) {
+        vw_store(high + v * VF, sums[v]);
+        vw_store(low + v * VF, errors[v]);
+    }
     rmsnorm_sum total = {0.0, 0.0};
     for (int lane = 0; lane < RMSNORM_LANES; lane++) {
         const rmsnorm_sum one = {high[lane], low[lane]};
@@ -492,7 +483,10 @@ INLINE rmsnorm_sum step(rmsnorm_form form, rmsnorm_type type, rmsnorm_residual r
     }
 #include "cpu/kernels.inc"
 
+static void fence(void) { vf_stream_fence(); }
+
 const rmsnorm_kernels TABLE = {
+    .fence = fence,
 #define SUM(method, type, residual) .sum[method][type][residual] = sum_##method##_##type##_##residual,
 #define SCALE(form, type_x, type_y) .scale[form][type_x][type_y] = scale_##form##_##type_x##_##type_y,
 #define SCALE_RESIDUAL(type, residual, with) .scale_residual[type][residual][with] = scale_##residual##_##type##_##with,

@@ -81,6 +81,7 @@ static inline __m512i merge_bf16(vf even, vf odd)
 
 static inline void vf_store2_bf16(void *p, vf even, vf odd) { _mm512_storeu_si512(p, merge_bf16(even, odd)); }
 
+static inline void vf_stream_fence(void) { _mm_sfence(); }
 static inline void vf_stream_f32(void *p, vf a) { _mm512_stream_ps(p, a); }
 
 static inline void vf_stream2_f16(void *p, vf first, vf second)
@@ -125,6 +126,15 @@ static inline vw vw_add_square(vw a, vw c)
 
 static inline vf vf_mul_gamma(vf a, vf g) { return vf_mul(a, g); }
 static inline vw vw_mul_gamma(vw a, vw g) { return vw_mul(a, g); }
+
+/* The lanes added up in halves. */
+static inline double vw_fold(vw a)
+{
+    const __m512d eight = _mm512_add_pd(a.low, a.high);
+    const __m256d four = _mm256_add_pd(_mm512_castpd512_pd256(eight), _mm512_extractf64x4_pd(eight, 1));
+    const __m128d two = _mm_add_pd(_mm256_castpd256_pd128(four), _mm256_extractf128_pd(four, 1));
+    return _mm_cvtsd_f64(two) + _mm_cvtsd_f64(_mm_unpackhi_pd(two, two));
+}
 
 static inline vw vw_load(const void *p) { return vw_pair(_mm512_loadu_pd(p), _mm512_loadu_pd((const double *)p + 8)); }
 

@@ -118,6 +118,7 @@ static inline void vf_store2_n_bf16(void *p, vf even, vf odd, int n)
 }
 
 /* Intrinsics have no store past the cache. */
+static inline void vf_stream_fence(void) {}
 static inline void vf_stream_f32(void *p, vf a) { vf_store_f32(p, a); }
 
 static inline void vf_stream2_f16(void *p, vf first, vf second)
@@ -166,6 +167,13 @@ static inline vw vw_fms(vw a, vw b, vw c)
 static inline vw vw_add_square(vw a, vw c)
 {
     return vw_pair(vfmaq_f64(c.low, a.low, a.low), vfmaq_f64(c.high, a.high, a.high));
+}
+
+/* The lanes added up in halves. */
+static inline double vw_fold(vw a)
+{
+    const float64x2_t two = vaddq_f64(a.low, a.high);
+    return vgetq_lane_f64(two, 0) + vgetq_lane_f64(two, 1);
 }
 
 static inline vw vw_load(const void *p)

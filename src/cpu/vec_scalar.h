@@ -54,6 +54,7 @@ static inline void vf_store_bf16(void *p, vf a)
 }
 
 /* Stores past the cache, to multiples of 64 bytes. */
+static inline void vf_stream_fence(void) {}
 static inline void vf_stream_f32(void *p, vf a) { vf_store_f32(p, a); }
 
 static inline void vf_stream2_f16(void *p, vf first, vf second)
@@ -147,6 +148,8 @@ static inline vw vw_mul_gamma(vw a, vw g)
     return isnan(y) && !isnan(g) ? -fabs(y) : y;
 }
 
+/* The lanes added up in halves. */
+static inline double vw_fold(vw a) { return a; }
 static inline vw vw_load(const void *p)
 {
     double a;
