@@ -55,7 +55,8 @@ typedef void rmsnorm_scale_kernel(const rmsnorm_row *row, const void *gamma, int
                                   int64_t begin, int64_t end);
 
 /* The straight path: T = V, gamma of hidden_size elements. Scales row as a scale kernel does, and returns the sum of squares
- * of next as the sum kernel does; both have n elements. */
+ * of next as the sum kernel does; both have n elements, a multiple of
+ * RMSNORM_LANES. */
 typedef rmsnorm_sum rmsnorm_step_kernel(const rmsnorm_row *row, const void *gamma, double inv, const rmsnorm_row *next,
                                         int64_t n);
 

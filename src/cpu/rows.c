@@ -63,42 +63,40 @@ static double inverse_root_wide(rmsnorm_sum sum, int64_t n, double epsilon)
     return inv + 0.5 * inv * residual;
 }
 
+/* The factor inv * scale, scale being a power of two. Where that is no normal number of the stage's type, a power of two is
+ * left to the elements: it loses bits of those alone whose result is below all numbers anyway. */
+static factor split_factor(double inv, double scale, double smallest, double largest)
+{
+    const double whole = inv * scale;
+    factor out = {whole, 1.0, false};
+    if (whole >= smallest && whole <= largest) {
+        return out;
+    }
+    out.special = true;
+    if (inv > 0.0 && isfinite(inv)) {
+        out.pre = whole < 1.0 ? 0x1p-64 : 0x1p64;
+        out.inv = inv * (scale / out.pre);
+    }
+    return out;
+}
+
 /* Squares of doubles may leave the range of double: then once more with every element times a power of two. With a nonzero
  * epsilon (at least 2^-149) squares below 2^-900 do not matter. */
 static factor wide_factor(const rmsnorm_choice *choice, const rmsnorm_row *row, rmsnorm_sum sum, int64_t n,
                           double epsilon)
 {
-    const double v = mean_square(sum, n, epsilon);
-    const bool in_range = v >= 0x1p-900 && v <= 0x1p900;
-    factor out = {in_range ? inverse_root_wide(sum, n, epsilon) : 1.0 / sqrt(v), 1.0, !in_range};
-    if (!in_range && choice->type_x == F64 && !(v < 0x1p-900 && epsilon != 0.0)) {
-        out.pre = v < 0x1p-900 ? 0x1p600 : 0x1p-600;
-        const rmsnorm_sum scaled = rmsnorm_special_sum(row->input, out.pre, n);
-        const double scaled_epsilon = epsilon * out.pre * out.pre;
-        const double scaled_v = mean_square(scaled, n, scaled_epsilon);
-        const bool normal = scaled_v >= 0x1p-960 && scaled_v <= 0x1p960;
-        out.inv = normal ? inverse_root_wide(scaled, n, scaled_epsilon) : 1.0 / sqrt(scaled_v);
+    double v = mean_square(sum, n, epsilon);
+    double scale = 1.0;
+    const bool leaves = !(v >= 0x1p-900 && v <= 0x1p900);
+    if (leaves && choice->type_x == F64 && !(v < 0x1p-900 && epsilon != 0.0)) {
+        scale = v < 0x1p-900 ? 0x1p600 : 0x1p-600;
+        sum = rmsnorm_special_sum(row->input, scale, n);
+        epsilon = epsilon * scale * scale;
+        v = mean_square(sum, n, epsilon);
     }
-    return out;
-}
-
-/* The inverse root of floats fits double, but not always the normal floats: then a power of two goes to the elements. */
-static factor float_factor(double v)
-{
-    factor out = {1.0 / sqrt(v), 1.0, false};
-    const float inv = (float)out.inv;
-    if (inv >= FLT_MIN && inv <= FLT_MAX) {
-        return out;
-    }
-    out.special = true;
-    if (out.inv > 0.0 && inv < FLT_MIN) {
-        out.pre = 0x1p-64;
-        out.inv *= 0x1p64;
-    } else if (out.inv > FLT_MAX && isfinite(out.inv)) {
-        out.pre = 0x1p64;
-        out.inv *= 0x1p-64;
-    }
-    return out;
+    const bool normal = v >= 0x1p-960 && v <= 0x1p960;
+    const double inv = normal ? inverse_root_wide(sum, n, epsilon) : 1.0 / sqrt(v);
+    return split_factor(inv, scale, DBL_MIN, DBL_MAX);
 }
 
 /* From the sum of the row's squares that choice->sum gives. */
@@ -114,7 +112,7 @@ static factor factor_of(const rmsnorm_choice *choice, const rmsnorm_row *row, rm
         sum = sum_row(choice->sum_in_range, row, n);
         v = mean_square(sum, n, epsilon);
     }
-    return float_factor(v);
+    return split_factor(1.0 / sqrt(v), 1.0, FLT_MIN, FLT_MAX);
 }
 
 /* ---- gamma ----------------------------------------------------------------------------------- */

@@ -409,39 +409,24 @@ INLINE void scale(rmsnorm_form form, rmsnorm_type type_x, rmsnorm_type type_y, r
 INLINE rmsnorm_sum step(rmsnorm_form form, rmsnorm_type type, rmsnorm_residual residual, bool sum, bool stream,
                         const rmsnorm_row *row, const void *gamma, double inv, const rmsnorm_row *next, int64_t n)
 {
-    const int64_t unit = type == F32 ? RMSNORM_LANES : CHAIN_LENGTH * RMSNORM_LANES;
+    const bool chains = type != F32;
+    const int64_t chain_elements = CHAIN_LENGTH * RMSNORM_LANES;
     const vf inv_float = vf_set((float)inv);
     vw lanes[VECTORS];
     vf chain[VECTORS];
     clear(lanes);
-    int64_t i = 0;
-    while (i <= n - unit) {
+    for (int64_t i = 0; i < n;) {
+        const int64_t end = chains && n - i > chain_elements ? i + chain_elements : n;
         start_chain(chain);
-        UNROLL
-        for (int64_t unit_end = i + unit; i < unit_end; i += RMSNORM_LANES) {
-            if (type == F32) {
-                add_exact(type, residual, next, i, RMSNORM_LANES, lanes);
-            } else {
+        for (; i < end; i += RMSNORM_LANES) {
+            if (chains) {
                 add_link(type, residual, next, i, RMSNORM_LANES, chain);
+            } else {
+                add_exact(type, residual, next, i, RMSNORM_LANES, lanes);
             }
             scale_floats(form, type, type, residual, sum, stream, row, at(type, gamma, i), inv_float, i, RMSNORM_LANES);
         }
-        if (type != F32) {
-            add_chain(chain, lanes);
-        }
-    }
-    if (i < n) {
-        start_chain(chain);
-        for (; i < n; i += RMSNORM_LANES) {
-            const int left = n - i < RMSNORM_LANES ? (int)(n - i) : RMSNORM_LANES;
-            if (type == F32) {
-                add_exact(type, residual, next, i, left, lanes);
-            } else {
-                add_link(type, residual, next, i, left, chain);
-            }
-            scale_floats(form, type, type, residual, sum, false, row, at(type, gamma, i), inv_float, i, left);
-        }
-        if (type != F32) {
+        if (chains) {
             add_chain(chain, lanes);
         }
     }

@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 /* Rows are gathered, and swapped on a big-endian host, in pieces of this size; a multiple of every element size. */
-#define PIECE ((size_t)1 << 16)
+#define PIECE ((size_t)1 << 14)
 
 static rmsnorm_status fail_system(const char *path, const char *verb)
 {

@@ -16,16 +16,29 @@ size_t case_bytes(const check_case *c, slot s)
     return case_elements(c, s) * rmsnorm_dtype_size(case_dtype(c, s));
 }
 
+/* The rows of a very large tensor repeat: drawing them would take longer than normalizing them. */
+static void fill_rows(const check_case *c, rng *r, slot s, char *data)
+{
+    const int64_t width = case_width(c);
+    const int64_t rows = (int64_t)case_elements(c, s) / width;
+    const int64_t most = (INT64_C(1) << 20) / width + 1;
+    values_fill(c->values, r, c->types->t, rows < most ? rows : most, width, data);
+    const size_t drawn = (size_t)((rows < most ? rows : most) * width) * rmsnorm_dtype_size(c->types->t);
+    for (size_t done = drawn; done < case_bytes(c, s); done += drawn) {
+        const size_t left = case_bytes(c, s) - done;
+        memcpy(data + done, data, left < drawn ? left : drawn);
+    }
+}
+
 static void fill_residual(check_case *c, rng *r, slot s, const checker *k, void *data)
 {
     const rmsnorm_dtype dtype = c->types->t;
     const int64_t count = (int64_t)case_elements(c, s);
-    const int64_t width = case_width(c);
     const int64_t kind = c->values == VALUES_TIES ? 0 : rng_between(r, 0, 2);
     if (kind == 0) {
         memset(data, 0, case_bytes(c, s));
     } else if (kind == 1) {
-        values_fill(c->values, r, dtype, count / width, width, data);
+        fill_rows(c, r, s, data);
     } else {
         values_fill_half_steps(r, dtype, count, (int64_t)case_elements(c, SLOT_INPUT), k->golden[SLOT_INPUT].data,
                                data);
@@ -41,7 +54,7 @@ void case_fill(checker *k, check_case *c)
         }
         char *const data = buffer_reserve(&k->golden[s], case_bytes(c, s));
         if (s == SLOT_INPUT) {
-            values_fill(c->values, &r, c->types->t, case_rows(c), case_width(c), data);
+            fill_rows(c, &r, s, data);
         } else if (s == SLOT_SCALE) {
             values_fill_gamma(c->gamma, &r, c->types->v, (int64_t)case_elements(c, s), data);
         } else if (c->alias[s] != SLOT_NONE) {
@@ -147,6 +160,7 @@ static void make_call(const checker *k, const check_case *c, rmsnorm_isa isa, ca
         made->outputs[i] = c->present[s] || c->index % 2 == 0 ? &made->tensors[s] : NULL;
     }
     made->options.max_isa = isa;
+    made->options.outputs_read_soon = c->read_soon;
     if (k->runner != NULL) {
         made->options.runner = *k->runner;
     } else if (c->tasks > 0) {

@@ -178,8 +178,8 @@ void case_describe(const check_case *c, char *text, size_t size)
     if (c->types->kind != RMSNORM_SKIP_SIMPLIFIED_LAYER_NORMALIZATION) {
         add(&w, " axis %lld", (long long)c->axis);
     }
-    add(&w, " epsilon %.9g, values %s, gamma %s, tasks %zu;", (double)c->epsilon, value_class_name(c->values),
-        gamma_class_name(c->gamma), c->tasks);
+    add(&w, " epsilon %.9g, values %s, gamma %s, tasks %zu%s;", (double)c->epsilon, value_class_name(c->values),
+        gamma_class_name(c->gamma), c->tasks, c->read_soon ? ", outputs read soon" : "");
     for (slot s = SLOT_INPUT; s < SLOT_COUNT; s++) {
         if (c->present[s]) {
             add_slot(&w, c, s);

@@ -55,7 +55,8 @@ typedef struct check_case {
     placement place[SLOT_COUNT];
     value_class values;
     gamma_class gamma;
-    size_t tasks; /* concurrency of the runner; 0: no runner */
+    size_t tasks;   /* concurrency of the runner; 0: no runner */
+    bool read_soon; /* the option that keeps large outputs in the cache */
 } check_case;
 
 int case_first_normalized(const check_case *c); /* axis, counted from the front */

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #define MAX_PRINTED 20
+#define MOST_JUDGED 1500000 /* elements; of larger tensors some rows only */
 
 /* ---- Reports ---- */
 
@@ -157,11 +158,29 @@ static bool judge_element(checker *k, const check_case *c, slot s, size_t index,
     return false;
 }
 
+static bool judge_statistics(checker *k, const check_case *c, const oracle_call *call, const oracle_row *row)
+{
+    const size_t index = (size_t)row->index;
+    if (c->present[SLOT_INVERSE]) {
+        const double got = element_load(call->stash, k->reference[SLOT_INVERSE].data, index);
+        if (!judge_element(k, c, SLOT_INVERSE, index, oracle_inverse(call, row, got))) {
+            return false;
+        }
+    }
+    if (!c->present[SLOT_MEAN]) {
+        return true;
+    }
+    const oracle_verdict zero = {.fits = is_zero(k->reference[SLOT_MEAN].data + index * sizeof(float))};
+    return judge_element(k, c, SLOT_MEAN, index, zero);
+}
+
 /* One row of every output; false at its first wrong element. */
 static bool judge_row(checker *k, const check_case *c, const oracle_call *call, int64_t index, tally *t)
 {
     const int64_t width = case_width(c);
     const oracle_row row = oracle_row_of(call, index);
+    uint64_t judged = 0;
+    double sum_of_ulps = 0;
     for (int64_t i = 0; i < width; i++) {
         const size_t at = (size_t)(index * width + i);
         const oracle_verdict verdict =
@@ -170,9 +189,9 @@ static bool judge_row(checker *k, const check_case *c, const oracle_call *call, 
             return false;
         }
         if (verdict.judged) {
-            t->judged++;
+            judged++;
             t->misrounded += verdict.rounded ? 0 : 1;
-            t->sum_of_ulps += verdict.ulps;
+            sum_of_ulps += verdict.ulps;
             t->largest_ulps = fmax(t->largest_ulps, verdict.ulps);
         }
         if (c->present[SLOT_SUM] &&
@@ -181,31 +200,29 @@ static bool judge_row(checker *k, const check_case *c, const oracle_call *call, 
             return false;
         }
     }
-    if (c->present[SLOT_INVERSE]) {
-        const double got = element_load(call->stash, k->reference[SLOT_INVERSE].data, (size_t)index);
-        if (!judge_element(k, c, SLOT_INVERSE, (size_t)index, oracle_inverse(call, &row, got))) {
-            return false;
-        }
-    }
-    if (!c->present[SLOT_MEAN]) {
-        return true;
-    }
-    const oracle_verdict zero = {.fits = is_zero(k->reference[SLOT_MEAN].data + (size_t)index * sizeof(float))};
-    return judge_element(k, c, SLOT_MEAN, (size_t)index, zero);
+    t->judged += judged;
+    t->rows += judged > 0 ? 1 : 0;
+    t->sum_of_row_means += judged > 0 ? sum_of_ulps / (double)judged : 0;
+    return judge_statistics(k, c, call, &row);
 }
 
-/* A tensor is big enough for the mean error when a hundred roundings of the inverse root are averaged in it. */
+double tally_mean(const tally *t)
+{
+    return t->rows > 0 ? t->sum_of_row_means / (double)t->rows : 0;
+}
+
 static bool mean_error_fits(const check_case *c, const oracle_call *call, const tally *t)
 {
     const bool held = call->v == RMSNORM_FLOAT && !oracle_rounds(call) && c->values == VALUES_NORMAL;
-    return !held || case_rows(c) < 100 || t->judged < 4096 || t->sum_of_ulps <= 0.5 * (double)t->judged;
+    return !held || t->rows < ENOUGH_ROWS || tally_mean(t) <= 0.5;
 }
 
 static void add_tally(tally *to, const tally *t)
 {
     to->judged += t->judged;
     to->misrounded += t->misrounded;
-    to->sum_of_ulps += t->sum_of_ulps;
+    to->rows += t->rows;
+    to->sum_of_row_means += t->sum_of_row_means;
     to->largest_ulps = fmax(to->largest_ulps, t->largest_ulps);
 }
 
@@ -213,13 +230,14 @@ static bool judge(checker *k, const check_case *c, tally *t)
 {
     const oracle_call call = oracle_call_of(k, c);
     const int64_t rows = case_rows(c);
-    for (int64_t row = 0; row < rows; row++) {
+    const int64_t step = rows * case_width(c) / MOST_JUDGED + 1;
+    for (int64_t row = rows - 1; row >= 0; row -= step) {
         if (!judge_row(k, c, &call, row, t)) {
             return false;
         }
     }
     if (!mean_error_fits(c, &call, t)) {
-        check_fail(k, c, k->isas[0], "mean error of the tensor is %.3f ulp", t->sum_of_ulps / (double)t->judged);
+        check_fail(k, c, k->isas[0], "mean error of the tensor is %.3f ulp", tally_mean(t));
         return false;
     }
     return true;
@@ -243,6 +261,9 @@ static bool same_bits(checker *k, const check_case *c, rmsnorm_isa isa)
     return true;
 }
 
+/* Outputs that may be written past the cache: with the option and without it, the bits are the same. */
+#define ELEMENTS_PAST_CACHE 500000
+
 void check_case_everywhere(checker *k, check_case *c)
 {
     tally first = {0};
@@ -255,7 +276,12 @@ void check_case_everywhere(checker *k, check_case *c)
             }
             continue;
         }
-        const bool good = i == 0 ? judge(k, c, &first) : same_bits(k, c, k->isas[i]);
+        bool good = i == 0 ? judge(k, c, &first) : same_bits(k, c, k->isas[i]);
+        if (good && elements >= ELEMENTS_PAST_CACHE) {
+            check_case other = *c;
+            other.read_soon = !c->read_soon;
+            good = case_run(k, &other, k->isas[i], k->result) && same_bits(k, &other, k->isas[i]);
+        }
         k->passed += good ? 1 : 0;
         k->tallies[i].calls++;
         k->tallies[i].elements += elements;

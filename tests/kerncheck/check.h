@@ -15,11 +15,17 @@ typedef struct buffer {
 /* At least `bytes`; the content is lost when it grows. Ends the program when there is no memory. */
 char *buffer_reserve(buffer *b, size_t bytes);
 
-/* What one line of the report says. */
+/* What one line of the report says. The rounding of its inverse root is an error that all elements of a row share, so the
+ * mean error is taken over the rows' means. */
 typedef struct tally {
-    uint64_t calls, elements, judged, misrounded;
-    double largest_ulps, sum_of_ulps;
+    uint64_t calls, elements, judged, misrounded, rows;
+    double largest_ulps, sum_of_row_means;
 } tally;
+
+double tally_mean(const tally *t);
+
+/* Enough rows for the mean error to be held to its bound. */
+#define ENOUGH_ROWS 100
 
 typedef struct checker {
     rmsnorm_isa isas[MAX_ISAS];

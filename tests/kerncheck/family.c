@@ -107,6 +107,7 @@ check_case case_draw(const combination *types, const family *kind, int index, ui
     c.epsilon = draw_epsilon(&r);
     c.gamma = rng_chance(&r, 3) ? GAMMA_WIDE : rng_chance(&r, 4) ? GAMMA_ONES : GAMMA_NORMAL;
     c.tasks = rng_chance(&r, 2) ? 0 : (size_t)rng_between(&r, 1, 8);
+    c.read_soon = rng_chance(&r, 2);
     kind->draw(&c, &r);
     return c;
 }
@@ -265,7 +266,9 @@ static void draw_aliases(check_case *c, rng *r)
             taken[input] = true;
         }
     }
-    stride_shared(c, rng_chance(r, 3) ? width + rng_between(r, 0, 9) : 0);
+    /* Statistics lie without gaps, and so does what one of them shares. */
+    const bool gaps = c->alias[SLOT_MEAN] == SLOT_NONE && c->alias[SLOT_INVERSE] == SLOT_NONE && rng_chance(r, 3);
+    stride_shared(c, gaps ? width + rng_between(r, 0, 9) : 0);
 }
 
 /* Any IEEE epsilon for operators 1 and 3; operator 2 takes finite ones from 0. */
@@ -289,18 +292,39 @@ static void draw_long_rows(check_case *c, rng *r)
     c->values = rng_chance(r, 4) ? VALUES_OUTLIERS : VALUES_NORMAL;
 }
 
+/* Enough of them for several tasks, whose numbers of rows are then uneven. */
 static void draw_many_rows(check_case *c, rng *r)
 {
+    const bool tasks = c->index % 4 == 3;
     const int64_t rows = c->index % 8 == 7 ? 100003 : rng_between(r, 18, 3000);
-    draw_shape(c, r, rows, rows > 3000 ? rng_between(r, 1, 3) : rng_between(r, 1, 20));
+    draw_shape(c, r, rows, rows > 3000 ? rng_between(r, 1, 3) : tasks ? 120000 / rows + 1 : rng_between(r, 1, 20));
+    c->tasks = tasks ? (size_t)rng_between(r, 2, 3) : c->tasks;
     if (!is_skip(c) && rng_chance(r, 2)) {
         draw_scale_shape(c, r);
     }
 }
 
+/* More than a cache is expected to keep, in rows of whole cache lines: what kernels may write past it. */
+static void draw_large_outputs(check_case *c, rng *r)
+{
+    const bool may = c->types->t == c->types->v && c->types->stash == RMSNORM_FLOAT && c->types->t != RMSNORM_DOUBLE;
+    const int64_t size = (int64_t)rmsnorm_dtype_size(c->types->t);
+    const int64_t width = 64 / size * rng_between(r, 20, 300);
+    const int64_t buffers = 2 + (is_skip(c) ? 1 : 0) + (c->present[SLOT_SUM] ? 1 : 0);
+    draw_shape(c, r, may ? (INT64_C(17) << 20) / (width * size * buffers) + 1 : 3, width);
+    c->place[SLOT_OUTPUT] = c->place[SLOT_SUM] = (placement){false, 0};
+}
+
 const family families[] = {
-    {"widths", 93, 372, draw_widths},     {"values", 66, 1100, draw_values},    {"scales", 40, 400, draw_scales},
-    {"axes", 30, 300, draw_axes},         {"strides", 20, 200, draw_strides},   {"aliases", 40, 400, draw_aliases},
-    {"epsilons", 28, 140, draw_epsilons}, {"long rows", 1, 64, draw_long_rows}, {"many rows", 4, 16, draw_many_rows},
+    {"widths", 93, 372, draw_widths},
+    {"values", 66, 1100, draw_values},
+    {"scales", 40, 400, draw_scales},
+    {"axes", 30, 300, draw_axes},
+    {"strides", 20, 200, draw_strides},
+    {"aliases", 40, 400, draw_aliases},
+    {"epsilons", 28, 140, draw_epsilons},
+    {"long rows", 1, 64, draw_long_rows},
+    {"large outputs", 1, 4, draw_large_outputs},
+    {"many rows", 4, 16, draw_many_rows},
 };
 const size_t family_count = sizeof(families) / sizeof(families[0]);
