@@ -33,8 +33,13 @@ RMSNORM_API void rmsnorm_tensor_file_release(rmsnorm_tensor *tensor);
  * refuses it with a sentence that says so. name is the tensor's name in .pb (NULL: none); in .safetensors the path
  * names it, else name, else "tensor". The file appears complete or not at all: written beside its final name, then
  * renamed, with the permissions of the file it replaces. A file that is not regular (a device, a pipe) is written to
- * directly. */
+ * directly. A .safetensors file is written with this one tensor: where a file already holds others, or is of another
+ * format, it is refused and stays as it is. */
 RMSNORM_API rmsnorm_status rmsnorm_tensor_write(const char *path, const rmsnorm_tensor *tensor, const char *name);
+
+/* Refuses what rmsnorm_tensor_write would refuse for its path and name alone: no name of a tensor file, a .safetensors
+ * file with other tensors. Nothing is written. */
+RMSNORM_API rmsnorm_status rmsnorm_tensor_write_check(const char *path, const char *name);
 
 /* ---- Models ---------------------------------------------------------------------------------- */
 
@@ -74,7 +79,10 @@ typedef struct rmsnorm_value {
     rmsnorm_tensor tensor; /* a numeric or symbolic shape; everything it points to is owned by the model */
 } rmsnorm_value;
 
-/* The main graph, read-only. inputs are the true inputs: those that are not initializers too. Initializers and tensor
+/* The main graph, read-only. inputs are the true inputs: those that are not initializers too. Behind them, at
+ * inputs[input_count], stand default_count more: declared inputs that an initializer of the same name gives a value,
+ * which a caller may replace (ONNX calls it a default). Inputs and outputs of another kind than tensors (sequences,
+ * maps, optionals, sparse tensors) are refused. Initializers and tensor
  * attributes of element types other than the four keep dtype and shape and have NULL data. No value is defined twice,
  * whether by inputs, initializers or node outputs, and none is listed twice as an output; inputs, outputs and
  * initializers have names. Nodes stand in the file's order. Sparse initializers and data in other files are refused. */
@@ -88,6 +96,7 @@ typedef struct rmsnorm_graph {
     size_t output_count;
     const rmsnorm_value *initializers;
     size_t initializer_count;
+    size_t default_count;
 } rmsnorm_graph;
 
 /* path "-" is standard input. Free with rmsnorm_model_free. */
@@ -99,7 +108,8 @@ RMSNORM_API const rmsnorm_graph *rmsnorm_model_graph(const rmsnorm_model *model)
 RMSNORM_API int64_t rmsnorm_model_opset(const rmsnorm_model *model, const char *domain);
 
 /* The operator and attribute values of a node, by the opset the model imports of its domain (ai.onnx before IR version
- * 3: 1). A node that is none of the three operators is RMSNORM_NOT_FOUND; an attribute that the operator does not
+ * 3: 1). A node that is none of the three operators is RMSNORM_NOT_FOUND; one that calls a function of the model, whatever
+ * its name, is RMSNORM_UNSUPPORTED; an attribute that the operator does not
  * have, or of the wrong type, is RMSNORM_INVALID_ARGUMENT. The sentence names the node, or by its operator and first
  * output when it has no name. */
 RMSNORM_API rmsnorm_status rmsnorm_node_resolve(const rmsnorm_model *model, const rmsnorm_node *node,

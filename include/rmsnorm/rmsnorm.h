@@ -57,7 +57,8 @@ typedef enum rmsnorm_dtype {
     RMSNORM_BFLOAT16 = 16
 } rmsnorm_dtype;
 
-/* ONNX's spelling ("float16"), also for the types no operator here takes ("int64"); "undefined" otherwise. */
+/* ONNX's spelling ("float16"), also for the types no operator here takes ("int64"), "undefined" for 0; "unknown" for a
+ * number that ONNX gives no type. */
 RMSNORM_API const char *rmsnorm_dtype_name(rmsnorm_dtype dtype);
 /* The four types by ONNX's spelling; float32 and float64 are understood too. RMSNORM_UNDEFINED if unknown. */
 RMSNORM_API rmsnorm_dtype rmsnorm_dtype_from_name(const char *name);

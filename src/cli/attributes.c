@@ -38,6 +38,18 @@ const char *rmsnorm_cli_attributes(const rmsnorm_operator *op, const rmsnorm_att
     return text;
 }
 
+static int check_once(const rmsnorm_cli_list *assignments, size_t index)
+{
+    const char *word = assignments->items[index];
+    const size_t length = strcspn(word, "=") + 1;
+    for (size_t i = 0; i < index; ++i) {
+        if (strncmp(assignments->items[i], word, length) == 0) {
+            return rmsnorm_cli_fail("--attr '%.*s' is given twice, once is allowed", (int)length - 1, word);
+        }
+    }
+    return RMSNORM_CLI_DONE;
+}
+
 int rmsnorm_cli_attributes_parse(const rmsnorm_operator *op, const rmsnorm_cli_list *assignments,
                                  rmsnorm_attributes *attributes)
 {
@@ -45,6 +57,9 @@ int rmsnorm_cli_attributes_parse(const rmsnorm_operator *op, const rmsnorm_cli_l
     for (size_t i = 0; i < assignments->count; ++i) {
         if (rmsnorm_attributes_parse(op, attributes, assignments->items[i]) != RMSNORM_OK) {
             return rmsnorm_cli_fail_library();
+        }
+        if (check_once(assignments, i) != RMSNORM_CLI_DONE) {
+            return RMSNORM_CLI_BAD;
         }
     }
     return RMSNORM_CLI_DONE;

@@ -79,7 +79,17 @@ static int resolve_constant(rmsnorm_cli_chain *chain, size_t index)
     const rmsnorm_node *node = &chain->graph->nodes[index];
     char label[RMSNORM_CLI_LABEL];
     (void)rmsnorm_cli_node_label(chain, index, label);
-    if (node->output_count != 1 || node->outputs[0][0] == '\0' || node->attribute_count != 1) {
+    for (size_t i = 0; i < node->input_count; ++i) {
+        if (node->inputs[i][0] != '\0') {
+            return rmsnorm_cli_fail("%s: %s has the input '%s', a Constant has none", chain->path, label,
+                                    node->inputs[i]);
+        }
+    }
+    if (node->output_count == 1 && node->outputs[0][0] == '\0') {
+        return rmsnorm_cli_fail("%s: %s has an output without a name, a Constant has one with a name", chain->path,
+                                label);
+    }
+    if (node->output_count != 1 || node->attribute_count != 1) {
         return rmsnorm_cli_fail("%s: %s has %zu outputs and %zu attributes, a Constant has one of each", chain->path,
                                 label, node->output_count, node->attribute_count);
     }
@@ -102,10 +112,12 @@ static int resolve_node(rmsnorm_cli_chain *chain, size_t index)
 {
     const rmsnorm_node *source = &chain->graph->nodes[index];
     rmsnorm_cli_node *node = &chain->nodes[index];
-    if (strcmp(source->op_type, "Constant") == 0 && source->domain[0] == '\0') {
+    const rmsnorm_status status = rmsnorm_node_resolve(chain->model, source, &node->op, &node->attributes);
+    /* No operator of the library, and no function of the model that is called so. */
+    if (status == RMSNORM_NOT_FOUND && strcmp(source->op_type, "Constant") == 0 && source->domain[0] == '\0') {
         return resolve_constant(chain, index);
     }
-    if (rmsnorm_node_resolve(chain->model, source, &node->op, &node->attributes) != RMSNORM_OK) {
+    if (status != RMSNORM_OK) {
         return rmsnorm_cli_fail("%s: %s", chain->path, rmsnorm_last_error());
     }
     chain->steps[chain->step_count++] = (rmsnorm_cli_step){source->name, node->op, &node->attributes};
@@ -196,6 +208,10 @@ static int build(rmsnorm_cli_chain *chain)
             return RMSNORM_CLI_BAD;
         }
     }
+    chain->defaults = rmsnorm_cli_allocate(chain->graph->default_count, sizeof *chain->defaults);
+    for (size_t i = 0; i < chain->graph->default_count; ++i) {
+        chain->defaults[i] = find_value(chain, chain->graph->inputs[chain->graph->input_count + i].name);
+    }
     return link_nodes(chain) != RMSNORM_CLI_DONE ? RMSNORM_CLI_BAD : link_outputs(chain);
 }
 
@@ -221,6 +237,7 @@ void rmsnorm_cli_chain_free(rmsnorm_cli_chain *chain)
     free(chain->nodes);
     free(chain->slots);
     free(chain->outputs);
+    free(chain->defaults);
     free(chain->input_tensors);
     free(chain->output_tensors);
     free(chain->steps);

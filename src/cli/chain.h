@@ -13,9 +13,11 @@ int rmsnorm_cli_chain_open(const char *path, rmsnorm_cli_chain **chain);
 void rmsnorm_cli_chain_free(rmsnorm_cli_chain *chain);
 const rmsnorm_graph *rmsnorm_cli_chain_graph(const rmsnorm_cli_chain *chain);
 
-/* Takes the inputs, in the order of graph->inputs, all present: checks them against the declared types and shapes, and every
+/* Takes the inputs, in the order of graph->inputs, all present, and what replaces the defaults behind them (NULL where the
+ * initializer serves; defaults may be NULL as a whole): checks them against the declared types and shapes, and every
  * node and the declared outputs by shape inference. Results of an earlier run are released. The data stays the caller's. */
-int rmsnorm_cli_chain_prepare(rmsnorm_cli_chain *chain, const rmsnorm_tensor *const *inputs);
+int rmsnorm_cli_chain_prepare(rmsnorm_cli_chain *chain, const rmsnorm_tensor *const *inputs,
+                              const rmsnorm_tensor *const *defaults);
 
 /* Runs all nodes on the prepared inputs; a value is released after its last use. */
 int rmsnorm_cli_chain_compute(rmsnorm_cli_chain *chain, const rmsnorm_options *options);

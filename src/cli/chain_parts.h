@@ -34,6 +34,7 @@ struct rmsnorm_cli_chain {
     rmsnorm_cli_node *nodes;              /* as graph->nodes */
     size_t *slots;                        /* of all nodes */
     size_t *outputs;                      /* values, as graph->outputs */
+    size_t *defaults;                     /* values, as the defaults behind graph->inputs */
     const rmsnorm_tensor **input_tensors; /* of one node, for the widest */
     rmsnorm_tensor **output_tensors;
     rmsnorm_cli_step *steps; /* the nodes without the Constants */

@@ -108,14 +108,19 @@ static int infer(rmsnorm_cli_chain *chain)
     return RMSNORM_CLI_DONE;
 }
 
-static int check_all(rmsnorm_cli_chain *chain)
+static int check_all(rmsnorm_cli_chain *chain, const rmsnorm_tensor *const *defaults)
 {
     const rmsnorm_graph *graph = chain->graph;
-    const size_t most = (graph->input_count + graph->output_count) * RMSNORM_MAX_RANK;
+    const size_t most = (graph->input_count + graph->default_count + graph->output_count) * RMSNORM_MAX_RANK;
     bindings bound = {rmsnorm_cli_allocate(most, sizeof *bound.items), 0};
     int code = RMSNORM_CLI_DONE;
     for (size_t i = 0; i < graph->input_count && code == RMSNORM_CLI_DONE; ++i) {
         code = check_declared("input", &graph->inputs[i], &chain->values[i].tensor, &bound);
+    }
+    for (size_t i = 0; i < graph->default_count && defaults != NULL && code == RMSNORM_CLI_DONE; ++i) {
+        if (defaults[i] != NULL) {
+            code = check_declared("input", &graph->inputs[graph->input_count + i], defaults[i], &bound);
+        }
     }
     if (code == RMSNORM_CLI_DONE) {
         code = infer(chain);
@@ -176,13 +181,20 @@ void rmsnorm_cli_chain_clear(rmsnorm_cli_chain *chain)
     }
 }
 
-int rmsnorm_cli_chain_prepare(rmsnorm_cli_chain *chain, const rmsnorm_tensor *const *inputs)
+int rmsnorm_cli_chain_prepare(rmsnorm_cli_chain *chain, const rmsnorm_tensor *const *inputs,
+                              const rmsnorm_tensor *const *defaults)
 {
+    const rmsnorm_graph *graph = chain->graph;
     rmsnorm_cli_chain_clear(chain);
-    for (size_t i = 0; i < chain->graph->input_count; ++i) {
+    for (size_t i = 0; i < graph->input_count; ++i) {
         chain->values[i].tensor = *inputs[i];
     }
-    return check_all(chain);
+    for (size_t i = 0; i < graph->default_count; ++i) {
+        const size_t value = chain->defaults[i];
+        const bool replaced = defaults != NULL && defaults[i] != NULL;
+        chain->values[value].tensor = replaced ? *defaults[i] : graph->initializers[value - graph->input_count].tensor;
+    }
+    return check_all(chain, defaults);
 }
 
 int rmsnorm_cli_chain_compute(rmsnorm_cli_chain *chain, const rmsnorm_options *options)

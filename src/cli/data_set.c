@@ -95,7 +95,7 @@ int rmsnorm_cli_data_set_run(rmsnorm_cli_chain *chain, const char *set, const rm
         code = read_tensors(set, "output_", "output", graph->outputs, graph->output_count, &outputs);
     }
     if (code == RMSNORM_CLI_DONE) {
-        code = rmsnorm_cli_chain_prepare(chain, inputs.by_value);
+        code = rmsnorm_cli_chain_prepare(chain, inputs.by_value, NULL);
     }
     if (code == RMSNORM_CLI_DONE) {
         code = rmsnorm_cli_chain_compute(chain, options);

@@ -14,9 +14,9 @@
 enum { OP = 1, ATTRIBUTE, OUTPUT };
 
 static const rmsnorm_cli_option options[] = {
-    {OP, 0, "op", "NAME", "the operator: [DOMAIN::]NAME, see rmsnorm describe"},
-    {ATTRIBUTE, 0, "attr", "NAME=VALUE", "an attribute (again for more)"},
-    {OUTPUT, 'o', "output", "NAME", "only this output (again for more; default: all)"},
+    {OP, 0, "op", "NAME", "the operator: [DOMAIN::]NAME, see rmsnorm describe", false},
+    {ATTRIBUTE, 0, "attr", "NAME=VALUE", "an attribute (again for more)", true},
+    {OUTPUT, 'o', "output", "NAME", "only this output (again for more; default: all)", true},
 };
 
 static const rmsnorm_cli_usage usage = {
@@ -79,6 +79,9 @@ static int choose_outputs(call *state, const rmsnorm_cli_list *names)
         size_t slot = 0;
         if (rmsnorm_cli_slot_find(op, false, names->items[i], strlen(names->items[i]), &slot) != RMSNORM_CLI_DONE) {
             return RMSNORM_CLI_BAD;
+        }
+        if (state->shown[slot]) {
+            return rmsnorm_cli_fail("output '%s' is asked for twice, once is allowed", op->outputs[slot].name);
         }
         state->shown[slot] = true;
     }

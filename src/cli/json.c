@@ -19,10 +19,8 @@ void rmsnorm_cli_print_json(json_t *value, bool narrow)
 
 json_t *rmsnorm_cli_json_text(const char *text)
 {
-    const size_t size = strlen(text) + 1;
-    char *copy = rmsnorm_cli_allocate(size, 1);
-    memcpy(copy, text, size);
-    rmsnorm_cli_clean(copy);
+    char *copy = rmsnorm_cli_allocate(3 * strlen(text) + 1, 1);
+    rmsnorm_cli_repair(text, copy);
     json_t *value = json_string(copy);
     free(copy);
     return value;

@@ -11,7 +11,7 @@
 /* Prints and releases a value; narrow: its reals are floats, and nine digits tell them all apart. */
 void rmsnorm_cli_print_json(json_t *value, bool narrow);
 
-/* A string from a file or the command line, made valid UTF-8. */
+/* A string from a file or the command line, exactly; bytes that are not UTF-8 become U+FFFD. */
 json_t *rmsnorm_cli_json_text(const char *text);
 /* A number; with narrow the shortest decimal of the same float. JSON has no NaN and no infinities: they become "nan",
  * "inf", "-inf". */

@@ -78,6 +78,9 @@ static void *allocate_json(size_t size)
 int main(int argc, char **argv)
 {
     (void)signal(SIGPIPE, SIG_IGN); /* a closed pipe becomes a failed write with a sentence */
+#ifdef SIGXFSZ
+    (void)signal(SIGXFSZ, SIG_IGN); /* and so does a file over the limit on sizes */
+#endif
     json_set_alloc_funcs(allocate_json, free);
     int code = run(argc, argv);
     errno = 0;

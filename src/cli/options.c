@@ -11,13 +11,14 @@
 enum { ISA = 1000, THREADS, JSON, HELP, VERSION };
 
 static const rmsnorm_cli_option computing[] = {
-    {ISA, 0, "isa", "ISA", "at most this instruction set: scalar, neon, avx2, avx512 (RMSNORM_ISA does the same)"},
-    {THREADS, 0, "threads", "N", "threads, 1 to 1024 (default: one per core; 1 starts none)"},
+    {ISA, 0, "isa", "ISA", "at most this instruction set: scalar, neon, avx2, avx512 (RMSNORM_ISA does the same)",
+     false},
+    {THREADS, 0, "threads", "N", "threads, 1 to 1024 (default: one per core; 1 starts none)", false},
 };
 static const rmsnorm_cli_option always[] = {
-    {JSON, 0, "json", NULL, "print the answer as JSON"},
-    {HELP, 'h', "help", NULL, "print this page"},
-    {VERSION, 0, "version", NULL, "print the version"},
+    {JSON, 0, "json", NULL, "print the answer as JSON", false},
+    {HELP, 'h', "help", NULL, "print this page", false},
+    {VERSION, 0, "version", NULL, "print the version", false},
 };
 
 /* The own options of the subcommand, then the common ones; NULL past the last. */
@@ -80,8 +81,9 @@ static int refuse_unknown(const rmsnorm_cli_usage *usage, const char *word)
     return RMSNORM_CLI_REFUSED;
 }
 
-/* Finds the option of a word that starts with '-'; *value is what is attached to it, or NULL. */
-static const rmsnorm_cli_option *find(const rmsnorm_cli_usage *usage, const char *word, const char **value)
+/* Finds the option of a word that starts with '-', and its place; *value is what is attached to it, or NULL. */
+static const rmsnorm_cli_option *find(const rmsnorm_cli_usage *usage, const char *word, const char **value,
+                                      size_t *place)
 {
     const bool is_long = word[1] == '-';
     const char *name = word + (is_long ? 2 : 1);
@@ -89,6 +91,7 @@ static const rmsnorm_cli_option *find(const rmsnorm_cli_usage *usage, const char
     *value = NULL;
     const rmsnorm_cli_option *option;
     for (size_t i = 0; (option = option_at(usage, i)) != NULL; ++i) {
+        *place = i;
         if (is_long && strlen(option->name) == length && strncmp(option->name, name, length) == 0) {
             *value = name[length] == '=' ? name + length + 1 : NULL;
             return option;
@@ -133,6 +136,26 @@ static int serve(rmsnorm_cli_args *args, int id, const char *value)
     }
 }
 
+/* The value of an option that was found, attached or as the next word. */
+static int take_value(rmsnorm_cli_args *args, const rmsnorm_cli_option *option, size_t place, const char **value)
+{
+    if (option->value == NULL) {
+        return *value == NULL ? RMSNORM_CLI_DONE
+                              : rmsnorm_cli_fail("option '--%s' takes no value, '%s' was given", option->name, *value);
+    }
+    if (*value == NULL) {
+        if (args->at + 1 >= args->argc) {
+            return rmsnorm_cli_fail("option '--%s' needs a value: --%s %s", option->name, option->name, option->value);
+        }
+        *value = args->argv[++args->at];
+    }
+    if (!option->again && (args->seen >> place & 1) != 0) {
+        return rmsnorm_cli_fail("option '--%s' is given twice, once is allowed", option->name);
+    }
+    args->seen |= 1UL << place;
+    return RMSNORM_CLI_DONE;
+}
+
 int rmsnorm_cli_next(rmsnorm_cli_args *args, const char **value)
 {
     while (args->at + 1 < args->argc) {
@@ -145,21 +168,13 @@ int rmsnorm_cli_next(rmsnorm_cli_args *args, const char **value)
             args->ended = true;
             continue;
         }
-        const rmsnorm_cli_option *option = find(args->usage, word, value);
+        size_t place = 0;
+        const rmsnorm_cli_option *option = find(args->usage, word, value, &place);
         if (option == NULL) {
             return refuse_unknown(args->usage, word);
         }
-        if (option->value == NULL && *value != NULL) {
-            (void)rmsnorm_cli_fail("option '--%s' takes no value, '%s' was given", option->name, *value);
+        if (take_value(args, option, place, value) != RMSNORM_CLI_DONE) {
             return RMSNORM_CLI_REFUSED;
-        }
-        if (option->value != NULL && *value == NULL) {
-            if (args->at + 1 >= args->argc) {
-                (void)rmsnorm_cli_fail("option '--%s' needs a value: --%s %s", option->name, option->name,
-                                       option->value);
-                return RMSNORM_CLI_REFUSED;
-            }
-            *value = args->argv[++args->at];
         }
         const int id = serve(args, option->id, *value);
         if (id != 0) {

@@ -13,6 +13,7 @@ typedef struct rmsnorm_cli_option {
     const char *name;  /* "output" for --output */
     const char *value; /* what it takes: "NAME=FILE"; NULL for a switch */
     const char *help;
+    bool again; /* may be given more than once; switches may in any case */
 } rmsnorm_cli_option;
 
 typedef struct rmsnorm_cli_usage {
@@ -37,7 +38,8 @@ typedef struct rmsnorm_cli_args {
     int argc;
     char **argv;
     int at;
-    bool ended; /* -- was seen */
+    bool ended;         /* -- was seen */
+    unsigned long seen; /* options with a value that were given, by their place among all */
     /* What the common options said. */
     bool json;
     rmsnorm_isa max_isa;

@@ -5,6 +5,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -71,24 +72,54 @@ static size_t base_offset(const char *file)
     return slash == NULL ? 0 : (size_t)(slash - file) + 1;
 }
 
+/* What the system knows of a file, or of what standard output goes to. */
+static bool status_of(const char *file, struct stat *status)
+{
+    return (strcmp(file, "-") == 0 ? fstat(STDOUT_FILENO, status) : stat(file, status)) == 0;
+}
+
+static bool same_existing(const char *a, const char *b)
+{
+    struct stat one, two;
+    return status_of(a, &one) && status_of(b, &two) && one.st_dev == two.st_dev && one.st_ino == two.st_ino;
+}
+
 static bool same_directory(const char *a, const char *b)
 {
     char *first = base_offset(a) > 0 ? copy_text(a, base_offset(a)) : copy_text(".", 1);
     char *second = base_offset(b) > 0 ? copy_text(b, base_offset(b)) : copy_text(".", 1);
-    struct stat one, two;
-    const bool same = strcmp(first, second) == 0 || (stat(first, &one) == 0 && stat(second, &two) == 0 &&
-                                                     one.st_dev == two.st_dev && one.st_ino == two.st_ino);
+    const bool same = strcmp(first, second) == 0 || same_existing(first, second);
     free(first);
     free(second);
     return same;
 }
 
+/* Takes the path of a file and gives that of the file it leads to, also when that is yet to be made. */
+static char *follow_links(char *file)
+{
+    char target[PATH_MAX];
+    for (int steps = 0; steps < 40; ++steps) { /* as many as systems follow: a loop ends too */
+        const ssize_t length = readlink(file, target, sizeof target);
+        if (length <= 0 || (size_t)length >= sizeof target) {
+            break;
+        }
+        const size_t base = target[0] == '/' ? 0 : base_offset(file);
+        char *next = rmsnorm_cli_allocate(base + (size_t)length + 1, 1);
+        memcpy(next, file, base);
+        memcpy(next + base, target, (size_t)length);
+        free(file);
+        file = next;
+    }
+    return file;
+}
+
 static bool same_file(const char *a, const char *b)
 {
-    char *first = copy_text(a, file_length(a));
-    char *second = copy_text(b, file_length(b));
+    char *first = follow_links(copy_text(a, file_length(a)));
+    char *second = follow_links(copy_text(b, file_length(b)));
     const bool same =
-        strcmp(first + base_offset(first), second + base_offset(second)) == 0 && same_directory(first, second);
+        same_existing(first, second) ||
+        (strcmp(first + base_offset(first), second + base_offset(second)) == 0 && same_directory(first, second));
     free(first);
     free(second);
     return same;
@@ -103,6 +134,8 @@ static int check_target(const rmsnorm_cli_output *output)
         code = rmsnorm_cli_fail("output '%s': the file name is empty, write %s=FILE", output->name, output->name);
     } else if (stat(file, &status) == 0 && S_ISDIR(status.st_mode)) {
         code = rmsnorm_cli_fail("output '%s': '%s' is a directory, the name of a file is needed", output->name, file);
+    } else if (rmsnorm_tensor_write_check(output->path, output->name) != RMSNORM_OK) {
+        code = rmsnorm_cli_fail("output '%s': %s", output->name, rmsnorm_last_error());
     }
     free(file);
     return code;

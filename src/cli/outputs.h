@@ -19,8 +19,8 @@ typedef struct rmsnorm_cli_output {
 char *rmsnorm_cli_output_target(const char *wanted, const char *directory, const char *name,
                                 const rmsnorm_tensor *tensor);
 
-/* Before anything is computed: two outputs into one file, standard output twice or together with a report in JSON, a directory
- * where the file should be. */
+/* Before anything is computed: two outputs into one file, also through symbolic links, standard output twice or together with a
+ * report in JSON, a directory where the file should be, a .safetensors file that holds other tensors. */
 int rmsnorm_cli_outputs_check(const rmsnorm_cli_output *outputs, size_t count, bool json);
 /* Writes those that have a path beside their final names first, and renames only when all are written. directory, if not NULL, is
  * made if it is missing. */

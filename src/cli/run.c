@@ -1,17 +1,20 @@
 /* run.c: rmsnorm run: its command line. */
 #include "run.h"
 
+#include <string.h>
+
 #include "cli.h"
 #include "operand.h"
 
 enum { OP = 1, ATTRIBUTE, INPUT, OUTPUT, OUTPUT_DIR };
 
 static const rmsnorm_cli_option options[] = {
-    {OP, 0, "op", "NAME", "run one operator: [DOMAIN::]NAME, see rmsnorm describe"},
-    {ATTRIBUTE, 0, "attr", "NAME=VALUE", "an attribute of the operator (again for more)"},
-    {INPUT, 0, "input", "NAME=FILE", "an input of the model by name (again for more)"},
-    {OUTPUT, 'o', "output", "NAME[=FILE]", "write an output; without FILE ask for it (again for more)"},
-    {OUTPUT_DIR, 0, "output-dir", "DIR", "write every output to DIR/NAME.npy"},
+    {OP, 0, "op", "NAME", "run one operator: [DOMAIN::]NAME, see rmsnorm describe", false},
+    {ATTRIBUTE, 0, "attr", "NAME=VALUE", "an attribute of the operator (again for more)", true},
+    {INPUT, 0, "input", "NAME=FILE", "an input of the model by name (again for more)", true},
+    {OUTPUT, 'o', "output", "NAME[=FILE]", "write an output; without FILE ask for it (again for more)", true},
+    {OUTPUT_DIR, 0, "output-dir", "DIR", "write every output to DIR/NAME.npy; DIR is made, its parent must be there",
+     false},
 };
 
 static const rmsnorm_cli_usage usage = {
@@ -20,12 +23,15 @@ static const rmsnorm_cli_usage usage = {
                 "--op [DOMAIN::]NAME [--attr NAME=VALUE]... [-o OUTPUT[=FILE]]... INPUT...",
     .text =
         "Runs a model made of the RMS normalization operators, or one operator.\n\n"
-        "A model's FILEs fill its declared inputs in order, those given by name left out. An operator's INPUTs fill its\n"
+        "A model's FILEs fill its declared inputs in order, those given by name left out. A declared input that the model\n"
+        "gives a value itself (an initializer) takes another by --input alone. An operator's INPUTs fill its\n"
         "slots in order; _ leaves an optional one out. Of an operator's outputs the first is computed, and those asked\n"
         "for with -o. Outputs that go to no file are summarized. Nothing is written unless everything could be\n"
         "computed; several files appear together or not at all.\n\n"
         "A FILE is X.npy, X.npy:bfloat16 (2-byte items), X.pb (ONNX TensorProto), X.safetensors:TENSOR, or - for\n"
-        "standard input or output; when an output goes to -, the report goes to standard error.\n" RMSNORM_CLI_RANDOM_HELP,
+        "standard input or output; when an output goes to -, the report goes to standard error. A .safetensors output\n"
+        "holds its tensor alone: an existing file with other tensors is not replaced. In DIR/NAME.npy the bytes of NAME\n"
+        "other than letters, digits, _, - and a . that is not the first become %XX.\n" RMSNORM_CLI_RANDOM_HELP,
     .options = options,
     .option_count = sizeof options / sizeof options[0],
     .computes = true,
@@ -62,8 +68,28 @@ static int parse(rmsnorm_cli_args *args, rmsnorm_cli_request *request)
     }
 }
 
+/* The first word that can only be a model, or NULL. */
+static const char *model_among(const rmsnorm_cli_list *words)
+{
+    static const char ending[] = ".onnx";
+    for (size_t i = 0; i < words->count; ++i) {
+        const char *word = words->items[i];
+        const size_t length = strlen(word);
+        if (length >= sizeof ending - 1 && strcmp(word + length - (sizeof ending - 1), ending) == 0 &&
+            strstr(word, ".safetensors:") == NULL) {
+            return word;
+        }
+    }
+    return NULL;
+}
+
 static int check(const rmsnorm_cli_request *request)
 {
+    const char *model = request->op != NULL ? model_among(&request->words) : NULL;
+    if (model != NULL) {
+        return rmsnorm_cli_fail("the model '%s' and --op '%s' exclude each other, give one of them", model,
+                                request->op);
+    }
     if (request->directory != NULL && request->directory[0] == '\0') {
         return rmsnorm_cli_fail("--output-dir is empty, a directory is needed ('.' is the present one)");
     }

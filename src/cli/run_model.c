@@ -59,14 +59,21 @@ static int match_words(const char *kind, const char *path, const rmsnorm_value *
     return RMSNORM_CLI_DONE;
 }
 
+/* Those that files must fill, and behind them those that have a default. */
+static size_t input_count(const rmsnorm_graph *graph)
+{
+    return graph->input_count + graph->default_count;
+}
+
 static int fill_inputs(const rmsnorm_cli_request *request, const rmsnorm_graph *graph, const char **files)
 {
     const char *path = request->words.items[0];
     char names[NAMES];
-    if (match_words("input", path, graph->inputs, graph->input_count, &request->inputs, files) != RMSNORM_CLI_DONE) {
+    const size_t all = input_count(graph);
+    if (match_words("input", path, graph->inputs, all, &request->inputs, files) != RMSNORM_CLI_DONE) {
         return RMSNORM_CLI_BAD;
     }
-    for (size_t i = 0; i < graph->input_count; ++i) {
+    for (size_t i = 0; i < all; ++i) {
         if (files[i] != NULL && (files[i][0] == '\0' || files[i][1] == '\0')) {
             return rmsnorm_cli_fail("--input '%s' names no file, write --input NAME=FILE", graph->inputs[i].name);
         }
@@ -112,14 +119,16 @@ static int compute(const rmsnorm_cli_request *request, rmsnorm_cli_chain *chain,
                    const char *const *files, rmsnorm_cli_output *results)
 {
     const rmsnorm_graph *graph = rmsnorm_cli_chain_graph(chain);
-    const rmsnorm_tensor **inputs = rmsnorm_cli_allocate(graph->input_count, sizeof *inputs);
-    int code = rmsnorm_cli_stdin_check(request->words.items[0], files, graph->input_count);
-    for (size_t i = 0; i < graph->input_count && code == RMSNORM_CLI_DONE; ++i) {
-        code = rmsnorm_cli_operand_read(graph->inputs[i].name, files[i], i, &operands[i]);
-        inputs[i] = &operands[i].tensor;
+    const rmsnorm_tensor **inputs = rmsnorm_cli_allocate(input_count(graph), sizeof *inputs);
+    int code = rmsnorm_cli_stdin_check(request->words.items[0], files, input_count(graph));
+    for (size_t i = 0; i < input_count(graph) && code == RMSNORM_CLI_DONE; ++i) {
+        if (files[i] != NULL) {
+            code = rmsnorm_cli_operand_read(graph->inputs[i].name, files[i], i, &operands[i]);
+            inputs[i] = &operands[i].tensor;
+        }
     }
     if (code == RMSNORM_CLI_DONE) {
-        code = rmsnorm_cli_chain_prepare(chain, inputs);
+        code = rmsnorm_cli_chain_prepare(chain, inputs, inputs + graph->input_count);
     }
     free(inputs);
     if (code == RMSNORM_CLI_DONE) {
@@ -145,14 +154,14 @@ int rmsnorm_cli_run_model(const rmsnorm_cli_request *request)
         return RMSNORM_CLI_BAD;
     }
     const rmsnorm_graph *graph = rmsnorm_cli_chain_graph(chain);
-    const char **files = rmsnorm_cli_allocate(graph->input_count, sizeof *files);
-    rmsnorm_cli_operand *operands = rmsnorm_cli_allocate(graph->input_count, sizeof *operands);
+    const char **files = rmsnorm_cli_allocate(input_count(graph), sizeof *files);
+    rmsnorm_cli_operand *operands = rmsnorm_cli_allocate(input_count(graph), sizeof *operands);
     rmsnorm_cli_output *results = rmsnorm_cli_allocate(graph->output_count, sizeof *results);
     int code = fill_inputs(request, graph, files);
     if (code == RMSNORM_CLI_DONE) {
         code = compute(request, chain, operands, files, results);
     }
-    for (size_t i = 0; i < graph->input_count; ++i) {
+    for (size_t i = 0; i < input_count(graph); ++i) {
         rmsnorm_cli_operand_release(&operands[i]);
     }
     rmsnorm_cli_outputs_free(results, graph->output_count);

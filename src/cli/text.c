@@ -8,11 +8,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Bytes of the well-formed, printable UTF-8 character at text, or 0. */
-static size_t printable(const unsigned char *text)
+/* The code point of the well-formed UTF-8 character at text, and its bytes; 0 bytes: there is none. */
+static size_t decode(const unsigned char *text, unsigned long *result)
 {
+    *result = text[0];
     if (text[0] < 0x80) {
-        return text[0] >= 0x20 && text[0] != 0x7f ? 1 : 0;
+        return 1;
     }
     const size_t length = text[0] >= 0xf0 ? 4 : text[0] >= 0xe0 ? 3 : 2;
     unsigned long code = text[0] & (0x7fU >> length);
@@ -22,12 +23,36 @@ static size_t printable(const unsigned char *text)
         }
         code = (code << 6) | (text[i] & 0x3fU);
     }
-    static const unsigned long least[] = {0, 0, 0xa0, 0x800, 0x10000}; /* 0x80..0x9f are control characters */
+    static const unsigned long least[] = {0, 0, 0x80, 0x800, 0x10000};
+    *result = code;
     const bool well_formed = text[0] >= 0xc2 && text[0] <= 0xf4 && code >= least[length] && code <= 0x10ffff &&
                              (code < 0xd800 || code > 0xdfff);
+    return well_formed ? length : 0;
+}
+
+/* Bytes of the well-formed, printable UTF-8 character at text, or 0. */
+static size_t printable(const unsigned char *text)
+{
+    unsigned long code;
+    const size_t length = decode(text, &code);
+    const bool control = code < 0x20 || (code >= 0x7f && code <= 0x9f);
     /* Line separators and the characters that turn the direction of the text around. */
     const bool misleading = (code >= 0x2028 && code <= 0x202e) || (code >= 0x2066 && code <= 0x2069);
-    return well_formed && !misleading ? length : 0;
+    return control || misleading ? 0 : length;
+}
+
+void rmsnorm_cli_repair(const char *text, char *repaired)
+{
+    static const char replacement[] = "\xef\xbf\xbd"; /* U+FFFD */
+    while (*text != '\0') {
+        unsigned long code;
+        const size_t length = decode((const unsigned char *)text, &code);
+        const size_t written = length > 0 ? length : sizeof replacement - 1;
+        memcpy(repaired, length > 0 ? text : replacement, written);
+        repaired += written;
+        text += length > 0 ? length : 1;
+    }
+    *repaired = '\0';
 }
 
 void rmsnorm_cli_clean(char *text)

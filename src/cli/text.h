@@ -15,6 +15,10 @@ void rmsnorm_cli_clean(char *text);
 /* Prints a cleaned copy. */
 void rmsnorm_cli_show(FILE *file, const char *text);
 
+/* A copy with U+FFFD for each byte that is not UTF-8 and nothing else changed; repaired has room for three times the text and
+ * its end. For JSON, which escapes control characters itself. */
+void rmsnorm_cli_repair(const char *text, char *repaired);
+
 /* Appends to a text of `size` bytes; what does not fit is cut off. */
 void rmsnorm_cli_append(char *text, size_t size, const char *format, ...) RMSNORM_CLI_PRINTF(3, 4);
 

@@ -41,11 +41,55 @@ static rmsnorm_status check_opsets(const char *file, rmsnorm_model *model)
     return status;
 }
 
+static int compare_function(const char *domain, const char *name, const Onnx__FunctionProto *function)
+{
+    const int by_domain = strcmp(rmsnorm_domain_normalize(domain), rmsnorm_domain_normalize(function->domain));
+    return by_domain != 0 ? by_domain : strcmp(name, function->name != NULL ? function->name : "");
+}
+
+static int compare_functions(const void *left, const void *right)
+{
+    const Onnx__FunctionProto *const function = *(const Onnx__FunctionProto *const *)left;
+    return compare_function(function->domain, function->name != NULL ? function->name : "",
+                            *(const Onnx__FunctionProto *const *)right);
+}
+
+static rmsnorm_status sort_functions(const char *file, rmsnorm_model *model)
+{
+    const Onnx__ModelProto *const proto = model->proto;
+    model->functions = rmsnorm_budget_allocate(&model->budget, proto->n_functions + 1, sizeof *model->functions);
+    if (model->functions == NULL) {
+        return rmsnorm_budget_fail(&model->budget, file);
+    }
+    for (size_t i = 0; i < proto->n_functions; i++) {
+        model->functions[i] = proto->functions[i];
+    }
+    qsort(model->functions, proto->n_functions, sizeof *model->functions, compare_functions);
+    return RMSNORM_OK;
+}
+
+bool rmsnorm_model_has_function(const rmsnorm_model *model, const char *domain, const char *name)
+{
+    size_t low = 0;
+    size_t high = model->proto->n_functions;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        const int order = compare_function(domain, name, model->functions[middle]);
+        if (order == 0) {
+            return true;
+        }
+        low = order > 0 ? middle + 1 : low;
+        high = order < 0 ? middle : high;
+    }
+    return false;
+}
+
 static rmsnorm_status unpack(rmsnorm_source *source, rmsnorm_model *model)
 {
     uint8_t *bytes = NULL;
     size_t size = 0;
-    RMSNORM_TRY(rmsnorm_source_rest(source, RMSNORM_PROTOBUF_LIMIT, &bytes, &size));
+    const rmsnorm_source_form form = {rmsnorm_wire_check_start, &onnx__model_proto__descriptor};
+    RMSNORM_TRY(rmsnorm_source_rest(source, RMSNORM_PROTOBUF_LIMIT, &form, &bytes, &size));
     rmsnorm_budget_init(&model->budget, size);
     ProtobufCMessage *message = NULL;
     const rmsnorm_status status =
@@ -61,6 +105,7 @@ static rmsnorm_status load(rmsnorm_source *source, rmsnorm_model *model)
     RMSNORM_CHECK(model->proto->graph != NULL, RMSNORM_MALFORMED, "%s: holds no graph, so it is no ONNX model",
                   source->file);
     RMSNORM_TRY(check_opsets(source->file, model));
+    RMSNORM_TRY(sort_functions(source->file, model));
     return rmsnorm_model_view(source->file, model);
 }
 
@@ -106,6 +151,7 @@ void rmsnorm_model_free(rmsnorm_model *model)
     free(model->inputs);
     free(model->outputs);
     free(model->initializers);
+    free(model->functions);
     if (model->proto != NULL) {
         protobuf_c_message_free_unpacked(&model->proto->base, &model->budget.allocator);
     }

@@ -16,6 +16,7 @@ struct rmsnorm_model {
     rmsnorm_node_attribute *attributes; /* of all nodes, one after the other */
     size_t attribute_count;
     rmsnorm_value *inputs, *outputs, *initializers;
+    const Onnx__FunctionProto **functions; /* sorted by domain and name */
 };
 
 rmsnorm_status rmsnorm_model_load(rmsnorm_source *source, rmsnorm_model **model);
@@ -23,6 +24,9 @@ rmsnorm_status rmsnorm_model_load(rmsnorm_source *source, rmsnorm_model **model)
 /* Fills graph, nodes, attributes, inputs, outputs and initializers. What is left after an error is freed with the
  * model. */
 rmsnorm_status rmsnorm_model_view(const char *file, rmsnorm_model *model);
+
+/* Whether the model defines a function of that name, which then stands for the operator of the same name. */
+bool rmsnorm_model_has_function(const rmsnorm_model *model, const char *domain, const char *name);
 
 /* "" and "ai.onnx" are one domain. */
 const char *rmsnorm_domain_normalize(const char *domain);

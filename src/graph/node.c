@@ -102,6 +102,10 @@ rmsnorm_status rmsnorm_node_resolve(const rmsnorm_model *model, const rmsnorm_no
 {
     char label[RMSNORM_NODE_LABEL];
     rmsnorm_node_label(node, label);
+    RMSNORM_CHECK(!rmsnorm_model_has_function(model, node->domain, node->op_type), RMSNORM_UNSUPPORTED,
+                  "%s: " RMSNORM_NAME "::" RMSNORM_NAME
+                  " is a function that the model defines itself, which is not run; save the model without it",
+                  label, node->domain[0] == '\0' ? "ai.onnx" : node->domain, node->op_type);
     const int64_t opset = opset_of(model, node);
     RMSNORM_CHECK(opset > 0, RMSNORM_NOT_FOUND,
                   "%s: " RMSNORM_NAME " is of domain \"" RMSNORM_NAME

@@ -1,3 +1,6 @@
+#define _XOPEN_SOURCE 700
+#define _FILE_OFFSET_BITS 64
+
 #include "graph/safetensors.h"
 
 #include "graph/bytes.h"
@@ -7,28 +10,37 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 /* The limit of the format's own reader. */
 #define HEADER_LIMIT ((uint64_t)100000000)
 
+#define NAMES 320
+
+/* "a, b, c, d, e, ..." */
+static void list_names(const rmsnorm_safetensors_index *index, char names[NAMES])
+{
+    size_t used = 0;
+    names[0] = '\0';
+    for (size_t i = 0; i < index->count && i < 5; i++) {
+        used += (size_t)snprintf(names + used, NAMES - used, "%s%.60s", i == 0 ? "" : ", ", index->entries[i].name);
+    }
+    snprintf(names + used, NAMES - used, "%s", index->count > 5 ? ", ..." : "");
+}
+
 /* Says what there is instead. */
 static rmsnorm_status fail_choice(const char *file, const rmsnorm_safetensors_index *index, const char *wanted)
 {
-    char names[256] = "";
-    size_t used = 0;
-    size_t listed = 0;
-    for (; listed < index->count && listed < 5 && used < sizeof names; listed++) {
-        used += (size_t)snprintf(names + used, sizeof names - used, "%s%.60s", listed == 0 ? "" : ", ",
-                                 index->entries[listed].name);
-    }
-    const char *const more = listed < index->count ? ", ..." : "";
+    char names[NAMES];
+    list_names(index, names);
+    RMSNORM_CHECK(index->count > 0, RMSNORM_NOT_FOUND, "%s: holds no tensors; a file with at least one is needed",
+                  file);
     if (wanted == NULL) {
-        return rmsnorm_fail(RMSNORM_INVALID_ARGUMENT,
-                            "%s: holds %zu tensors; name one as FILE.safetensors:TENSOR (%s%s)", file, index->count,
-                            names, more);
+        return rmsnorm_fail(RMSNORM_INVALID_ARGUMENT, "%s: holds %zu tensors; name one as FILE.safetensors:TENSOR (%s)",
+                            file, index->count, names);
     }
-    return rmsnorm_fail(RMSNORM_NOT_FOUND, "%s: holds no tensor \"" RMSNORM_NAME "\"; it holds %zu (%s%s)", file,
-                        wanted, index->count, names, more);
+    return rmsnorm_fail(RMSNORM_NOT_FOUND, "%s: holds no tensor \"" RMSNORM_NAME "\"; it holds %zu (%s)", file, wanted,
+                        index->count, names);
 }
 
 static rmsnorm_status choose(const char *file, const rmsnorm_safetensors_index *index, const char *wanted,
@@ -85,8 +97,8 @@ static rmsnorm_status read_chosen(rmsnorm_source *source, const rmsnorm_safetens
     return RMSNORM_OK;
 }
 
-rmsnorm_status rmsnorm_safetensors_read(rmsnorm_source *source, const char *wanted, rmsnorm_tensor *tensor,
-                                        const char **name)
+/* Reads the header, behind which the source then stands. */
+static rmsnorm_status read_index(rmsnorm_source *source, rmsnorm_safetensors_index *index)
 {
     const char *const what = "the safetensors header";
     uint8_t length_bytes[8];
@@ -97,13 +109,52 @@ rmsnorm_status rmsnorm_safetensors_read(rmsnorm_source *source, const char *want
                   length, HEADER_LIMIT);
     uint8_t *text = NULL;
     RMSNORM_TRY(rmsnorm_source_take(source, length, what, &text));
-    rmsnorm_safetensors_index index;
-    rmsnorm_status status = rmsnorm_safetensors_parse(source->file, (const char *)text, (size_t)length, &index);
+    const rmsnorm_status status = rmsnorm_safetensors_parse(source->file, (const char *)text, (size_t)length, index);
     free(text);
-    if (status == RMSNORM_OK) {
-        status = read_chosen(source, &index, wanted, tensor, name);
-        rmsnorm_safetensors_close(&index);
+    return status;
+}
+
+rmsnorm_status rmsnorm_safetensors_read(rmsnorm_source *source, const char *wanted, rmsnorm_tensor *tensor,
+                                        const char **name)
+{
+    rmsnorm_safetensors_index index;
+    RMSNORM_TRY(read_index(source, &index));
+    const rmsnorm_status status = read_chosen(source, &index, wanted, tensor, name);
+    rmsnorm_safetensors_close(&index);
+    return status;
+}
+
+static rmsnorm_status check_only(const char *file, const rmsnorm_safetensors_index *index, const char *name)
+{
+    char names[NAMES];
+    list_names(index, names);
+    const bool only = index->count == 0 || (index->count == 1 && strcmp(index->entries[0].name, name) == 0);
+    RMSNORM_CHECK(only, RMSNORM_INVALID_ARGUMENT,
+                  "%s: holds %zu tensor%s (%s) that writing \"" RMSNORM_NAME
+                  "\" would remove; a new file, or one that holds this tensor alone, is allowed",
+                  file, index->count, index->count == 1 ? "" : "s", names, name);
+    return RMSNORM_OK;
+}
+
+rmsnorm_status rmsnorm_safetensors_check_replaced(const char *path, const char *name)
+{
+    struct stat there;
+    if (stat(path, &there) != 0 || !S_ISREG(there.st_mode) || there.st_size == 0) {
+        return RMSNORM_OK;
     }
+    rmsnorm_source source;
+    rmsnorm_safetensors_index index;
+    RMSNORM_TRY(rmsnorm_source_open(&source, path));
+    rmsnorm_status status = read_index(&source, &index);
+    if (status == RMSNORM_OK) {
+        status = check_only(source.file, &index, name);
+        rmsnorm_safetensors_close(&index);
+    } else {
+        char reason[512];
+        snprintf(reason, sizeof reason, "%s", rmsnorm_last_error());
+        status = rmsnorm_fail(status, "%s; a file that is no .safetensors is not replaced by one", reason);
+    }
+    rmsnorm_source_close(&source);
     return status;
 }
 

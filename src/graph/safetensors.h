@@ -38,6 +38,10 @@ rmsnorm_dtype rmsnorm_safetensors_dtype(const char *type);
 rmsnorm_status rmsnorm_safetensors_read(rmsnorm_source *source, const char *wanted, rmsnorm_tensor *tensor,
                                         const char **name);
 
+/* Refuses to replace a regular file that holds more than a tensor of this name, or is of another format. An empty one is
+ * replaced, and what is no file (a pipe) is not looked into. */
+rmsnorm_status rmsnorm_safetensors_check_replaced(const char *path, const char *name);
+
 /* Everything before the elements of a file that holds this one tensor; `header` is freed with free(). */
 rmsnorm_status rmsnorm_safetensors_header_write(const char *file, const rmsnorm_tensor *tensor, const char *name,
                                                 uint8_t **header, size_t *size);

@@ -173,7 +173,8 @@ rmsnorm_status rmsnorm_source_skip(rmsnorm_source *source, uint64_t size, const 
 }
 
 /* Reads until `most` bytes or the end into memory that has `spare` bytes beyond them. */
-static rmsnorm_status read_growing(rmsnorm_source *source, uint64_t most, size_t spare, uint8_t **bytes, size_t *size)
+static rmsnorm_status read_growing(rmsnorm_source *source, uint64_t most, size_t spare, const rmsnorm_source_form *form,
+                                   uint8_t **bytes, size_t *size)
 {
     const uint64_t left = source->size - source->position;
     uint64_t capacity = source->sized ? left : STREAM_START;
@@ -192,12 +193,15 @@ static rmsnorm_status read_growing(rmsnorm_source *source, uint64_t most, size_t
         free(memory);
         memory = larger;
         size_t got = 0;
-        const rmsnorm_status status = read_some(source, memory + used, (size_t)capacity - used, &got);
+        rmsnorm_status status = read_some(source, memory + used, (size_t)capacity - used, &got);
+        used += got;
+        if (status == RMSNORM_OK && form != NULL && !source->sized && used == capacity) {
+            status = form->check(source->file, form->format, memory, used);
+        }
         if (status != RMSNORM_OK) {
             free(memory);
             return status;
         }
-        used += got;
         if (used < capacity || capacity == most) {
             break;
         }
@@ -216,7 +220,7 @@ static rmsnorm_status take(rmsnorm_source *source, uint64_t size, size_t spare, 
 {
     size_t got = 0;
     RMSNORM_TRY(check_left(source, size, what));
-    RMSNORM_TRY(read_growing(source, size, spare, bytes, &got));
+    RMSNORM_TRY(read_growing(source, size, spare, NULL, bytes, &got));
     if (got < size) {
         free(*bytes);
         return fail_short(source, source->position, size - got, what);
@@ -231,11 +235,12 @@ rmsnorm_status rmsnorm_source_take(rmsnorm_source *source, uint64_t size, const 
     return RMSNORM_OK;
 }
 
-rmsnorm_status rmsnorm_source_rest(rmsnorm_source *source, uint64_t limit, uint8_t **bytes, size_t *size)
+rmsnorm_status rmsnorm_source_rest(rmsnorm_source *source, uint64_t limit, const rmsnorm_source_form *form,
+                                   uint8_t **bytes, size_t *size)
 {
     const uint64_t left = source->size - source->position;
     if (!source->sized || left <= limit) {
-        RMSNORM_TRY(read_growing(source, source->sized ? left : limit + 1, 0, bytes, size));
+        RMSNORM_TRY(read_growing(source, source->sized ? left : limit + 1, 0, form, bytes, size));
         if (*size <= limit) {
             return RMSNORM_OK;
         }

@@ -40,8 +40,16 @@ rmsnorm_status rmsnorm_source_skip(rmsnorm_source *source, uint64_t size, const 
 /* The same into new memory, freed with free(); one NUL follows the bytes. */
 rmsnorm_status rmsnorm_source_take(rmsnorm_source *source, uint64_t size, const char *what, uint8_t **bytes);
 
-/* All that is left, at most limit bytes. */
-rmsnorm_status rmsnorm_source_rest(rmsnorm_source *source, uint64_t limit, uint8_t **bytes, size_t *size);
+/* What a stream must look like to be read on: asked with all that has come so far, each time the memory for it is to
+ * grow, so that an endless stream of something else is refused early. */
+typedef struct rmsnorm_source_form {
+    rmsnorm_status (*check)(const char *file, const void *format, const uint8_t *bytes, size_t size);
+    const void *format;
+} rmsnorm_source_form;
+
+/* All that is left, at most limit bytes. form may be NULL. */
+rmsnorm_status rmsnorm_source_rest(rmsnorm_source *source, uint64_t limit, const rmsnorm_source_form *form,
+                                   uint8_t **bytes, size_t *size);
 
 /* Nothing may be left. */
 rmsnorm_status rmsnorm_source_end(rmsnorm_source *source, const char *what);

@@ -145,21 +145,41 @@ static rmsnorm_status check_writable(const char *file, const rmsnorm_tensor *ten
     return RMSNORM_OK;
 }
 
+/* The tensor's name in a .safetensors file. */
+static const char *inner_name(const location *where, const char *name)
+{
+    return where->tensor != NULL ? where->tensor : name != NULL && name[0] != '\0' ? name : "tensor";
+}
+
 static rmsnorm_status make_header(const location *where, const rmsnorm_tensor *tensor, const char *name,
                                   uint8_t **header, size_t *size)
 {
     const char *const file = rmsnorm_file_display(where->file);
     RMSNORM_TRY(check_writable(file, tensor));
-    const char *const fallback = name != NULL && name[0] != '\0' ? name : "tensor";
     switch (where->format) {
     case FORMAT_PB:
         return rmsnorm_tensor_proto_header_write(file, tensor, name, header, size);
     case FORMAT_SAFETENSORS:
-        return rmsnorm_safetensors_header_write(file, tensor, where->tensor != NULL ? where->tensor : fallback, header,
-                                                size);
+        return rmsnorm_safetensors_header_write(file, tensor, inner_name(where, name), header, size);
     default:
         return rmsnorm_npy_header_write(file, where->bfloat16, tensor, header, size);
     }
+}
+
+static rmsnorm_status check_place(const location *where, const char *name)
+{
+    return where->format == FORMAT_SAFETENSORS
+               ? rmsnorm_safetensors_check_replaced(where->file, inner_name(where, name))
+               : RMSNORM_OK;
+}
+
+rmsnorm_status rmsnorm_tensor_write_check(const char *path, const char *name)
+{
+    location *where;
+    RMSNORM_TRY(locate(path, &where));
+    const rmsnorm_status status = check_place(where, name);
+    free(where);
+    return status;
 }
 
 rmsnorm_status rmsnorm_tensor_write(const char *path, const rmsnorm_tensor *tensor, const char *name)
@@ -168,7 +188,10 @@ rmsnorm_status rmsnorm_tensor_write(const char *path, const rmsnorm_tensor *tens
     uint8_t *header;
     size_t size;
     RMSNORM_TRY(locate(path, &where));
-    rmsnorm_status status = make_header(where, tensor, name, &header, &size);
+    rmsnorm_status status = check_place(where, name);
+    if (status == RMSNORM_OK) {
+        status = make_header(where, tensor, name, &header, &size);
+    }
     if (status == RMSNORM_OK) {
         status = rmsnorm_output_write(where->file, header, size, tensor);
         free(header);

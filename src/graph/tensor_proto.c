@@ -146,7 +146,8 @@ rmsnorm_status rmsnorm_tensor_proto_read(rmsnorm_source *source, rmsnorm_tensor 
 {
     uint8_t *bytes = NULL;
     size_t size = 0;
-    RMSNORM_TRY(rmsnorm_source_rest(source, RMSNORM_PROTOBUF_LIMIT, &bytes, &size));
+    const rmsnorm_source_form form = {rmsnorm_wire_check_start, &onnx__tensor_proto__descriptor};
+    RMSNORM_TRY(rmsnorm_source_rest(source, RMSNORM_PROTOBUF_LIMIT, &form, &bytes, &size));
     rmsnorm_budget budget;
     rmsnorm_budget_init(&budget, size);
     ProtobufCMessage *message = NULL;

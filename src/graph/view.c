@@ -71,9 +71,30 @@ static rmsnorm_status view_dim(const char *where, const Onnx__TensorShapeProto__
     return RMSNORM_OK;
 }
 
+/* NULL: a tensor, or nothing is said. A kind that onnx.proto gained later stands among the unknown fields. */
+static const char *other_kind(const Onnx__TypeProto *type)
+{
+    switch (type->value_case) {
+    case ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE:
+        return NULL;
+    case ONNX__TYPE_PROTO__VALUE_SEQUENCE_TYPE:
+        return "a sequence";
+    case ONNX__TYPE_PROTO__VALUE_MAP_TYPE:
+        return "a map";
+    case ONNX__TYPE_PROTO__VALUE_OPTIONAL_TYPE:
+        return "an optional";
+    case ONNX__TYPE_PROTO__VALUE_SPARSE_TENSOR_TYPE:
+        return "a sparse tensor";
+    default:
+        return type->base.n_unknown_fields > 0 ? "of a kind that is not known" : NULL;
+    }
+}
+
 static rmsnorm_status view_type(const char *where, const Onnx__TypeProto *type, rmsnorm_tensor *tensor)
 {
     *tensor = (rmsnorm_tensor){.rank = RMSNORM_UNKNOWN};
+    const char *const other = type != NULL ? other_kind(type) : NULL;
+    RMSNORM_CHECK(other == NULL, RMSNORM_UNSUPPORTED, "%s is declared as %s; a tensor is allowed", where, other);
     if (type == NULL || type->value_case != ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE) {
         return RMSNORM_OK;
     }
@@ -94,15 +115,17 @@ static rmsnorm_status view_type(const char *where, const Onnx__TypeProto *type, 
     return RMSNORM_OK;
 }
 
-/* Graph inputs or outputs; of the inputs, those without an initializer. */
+/* Graph inputs or outputs: those that are initializers too, or those that are not; outputs may be either. */
+typedef enum choice { WITHOUT_INITIALIZER, WITH_INITIALIZER, EITHER } choice;
+
 static rmsnorm_status view_values(builder *b, const char *role, Onnx__ValueInfoProto *const *protos, size_t count,
-                                  bool skip_initializers, rmsnorm_value *values, size_t *used)
+                                  choice chosen, rmsnorm_value *values, size_t *used)
 {
     char where[600];
     for (size_t i = 0; i < count; i++) {
         const char *const name = or_empty(protos[i]->name);
         RMSNORM_CHECK(name[0] != '\0', RMSNORM_MALFORMED, "%s: graph %s %zu has no name", b->file, role, i);
-        if (skip_initializers && rmsnorm_names_contain(&b->initializers, name)) {
+        if (chosen != EITHER && (chosen == WITH_INITIALIZER) != rmsnorm_names_contain(&b->initializers, name)) {
             continue;
         }
         snprintf(where, sizeof where, "%s: graph %s \"" RMSNORM_NAME "\"", b->file, role, name);
@@ -200,6 +223,19 @@ static rmsnorm_status view_nodes(builder *b)
 
 /* ---- The whole ------------------------------------------------------------------------------- */
 
+static rmsnorm_status check_listed(builder *b, const char *role, const rmsnorm_value *values, size_t count)
+{
+    b->scratch.count = 0;
+    for (size_t i = 0; i < count; i++) {
+        b->scratch.items[b->scratch.count++] = values[i].name;
+    }
+    rmsnorm_names_sort(&b->scratch);
+    const char *const twice = rmsnorm_names_duplicate(&b->scratch);
+    RMSNORM_CHECK(twice == NULL, RMSNORM_MALFORMED, "%s: \"" RMSNORM_NAME "\" is listed twice as a graph %s", b->file,
+                  twice, role);
+    return RMSNORM_OK;
+}
+
 /* A value has one origin: an initializer, a true input, or one node's output. Graph outputs only refer, but once
  * each. */
 static rmsnorm_status check_names(builder *b)
@@ -225,15 +261,8 @@ static rmsnorm_status check_names(builder *b)
     RMSNORM_CHECK(twice == NULL, RMSNORM_MALFORMED,
                   "%s: value \"" RMSNORM_NAME "\" is defined twice, by inputs, initializers or node outputs", b->file,
                   twice);
-    names->count = 0;
-    for (size_t i = 0; i < model->graph.output_count; i++) {
-        names->items[names->count++] = model->outputs[i].name;
-    }
-    rmsnorm_names_sort(names);
-    const char *const listed = rmsnorm_names_duplicate(names);
-    RMSNORM_CHECK(listed == NULL, RMSNORM_MALFORMED, "%s: \"" RMSNORM_NAME "\" is listed twice as a graph output",
-                  b->file, listed);
-    return RMSNORM_OK;
+    RMSNORM_TRY(check_listed(b, "input", model->inputs + model->graph.input_count, model->graph.default_count));
+    return check_listed(b, "output", model->outputs, model->graph.output_count);
 }
 
 static rmsnorm_status allocate_arrays(builder *b)
@@ -268,8 +297,11 @@ static rmsnorm_status build(builder *b)
     const Onnx__GraphProto *const proto = b->proto;
     RMSNORM_TRY(allocate_arrays(b));
     RMSNORM_TRY(view_initializers(b));
-    RMSNORM_TRY(view_values(b, "input", proto->input, proto->n_input, true, model->inputs, &graph->input_count));
-    RMSNORM_TRY(view_values(b, "output", proto->output, proto->n_output, false, model->outputs, &graph->output_count));
+    RMSNORM_TRY(
+        view_values(b, "input", proto->input, proto->n_input, WITHOUT_INITIALIZER, model->inputs, &graph->input_count));
+    RMSNORM_TRY(view_values(b, "input", proto->input, proto->n_input, WITH_INITIALIZER,
+                            model->inputs + graph->input_count, &graph->default_count));
+    RMSNORM_TRY(view_values(b, "output", proto->output, proto->n_output, EITHER, model->outputs, &graph->output_count));
     RMSNORM_TRY(view_nodes(b));
     RMSNORM_TRY(check_names(b));
     graph->name = or_empty(proto->name);

@@ -1,9 +1,11 @@
 #include "graph/wire.h"
 
 #include "graph/bytes.h"
+#include "graph/source.h"
 #include "operator/error.h"
 
 #include <inttypes.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -114,7 +116,13 @@ static uint64_t bit_of(const ProtobufCMessageDescriptor *descriptor, const Proto
     return (uint64_t)1 << (first - descriptor->fields);
 }
 
-static rmsnorm_status check_field(const walk *w, span *s, uint64_t *seen, int depth)
+/* What a field begins with. */
+typedef struct tag_read {
+    ProtobufCWireType wire_type;
+    const ProtobufCFieldDescriptor *field; /* NULL: unknown */
+} tag_read;
+
+static rmsnorm_status read_tag(const walk *w, span *s, tag_read *result)
 {
     const uint8_t *const start = s->at;
     uint64_t tag;
@@ -129,19 +137,30 @@ static rmsnorm_status check_field(const walk *w, span *s, uint64_t *seen, int de
         return fail_at(w, s, start, "a field has an unknown wire type");
     }
     if (field != NULL) {
-        const bool repeated = field->label == PROTOBUF_C_LABEL_REPEATED;
-        const bool packed = repeated && wire_type == PROTOBUF_C_WIRE_TYPE_LENGTH_PREFIXED;
+        const bool packed =
+            field->label == PROTOBUF_C_LABEL_REPEATED && wire_type == PROTOBUF_C_WIRE_TYPE_LENGTH_PREFIXED;
         if (wire_type != wire_type_of(field->type) && !packed) {
             return fail_at(w, s, start, "a field has the wire type of another type");
         }
-        const uint64_t bit = repeated ? 0 : bit_of(s->descriptor, field);
+    }
+    *result = (tag_read){wire_type, field};
+    return RMSNORM_OK;
+}
+
+static rmsnorm_status check_field(const walk *w, span *s, uint64_t *seen, int depth)
+{
+    const uint8_t *const start = s->at;
+    tag_read tag;
+    RMSNORM_TRY(read_tag(w, s, &tag));
+    if (tag.field != NULL && tag.field->label != PROTOBUF_C_LABEL_REPEATED) {
+        const uint64_t bit = bit_of(s->descriptor, tag.field);
         if ((*seen & bit) != 0) {
             return fail_at(w, s, start, "a field that may stand once stands twice");
         }
         *seen |= bit;
     }
-    if (wire_type != PROTOBUF_C_WIRE_TYPE_LENGTH_PREFIXED) {
-        return step_over(w, s, wire_type);
+    if (tag.wire_type != PROTOBUF_C_WIRE_TYPE_LENGTH_PREFIXED) {
+        return step_over(w, s, tag.wire_type);
     }
     uint64_t length;
     if (!read_number(s, 5, &length) || length > (uint64_t)(s->end - s->at)) {
@@ -149,7 +168,32 @@ static rmsnorm_status check_field(const walk *w, span *s, uint64_t *seen, int de
     }
     span content = {s->descriptor, s->at, s->at + length};
     s->at += length;
-    return check_delimited(w, s, field, &content, depth);
+    return check_delimited(w, s, tag.field, &content, depth);
+}
+
+rmsnorm_status rmsnorm_wire_check_start(const char *file, const void *descriptor, const uint8_t *bytes, size_t size)
+{
+    const walk w = {file, bytes};
+    span s = {descriptor, bytes, bytes + size};
+    const ptrdiff_t longest = 5 + 10; /* a tag and a number: what is cut off is not looked at */
+    while (s.end - s.at >= longest) {
+        const uint8_t *const start = s.at;
+        tag_read tag;
+        RMSNORM_TRY(read_tag(&w, &s, &tag));
+        if (tag.wire_type != PROTOBUF_C_WIRE_TYPE_LENGTH_PREFIXED) {
+            RMSNORM_TRY(step_over(&w, &s, tag.wire_type));
+            continue;
+        }
+        uint64_t length;
+        if (!read_number(&s, 5, &length) || length > RMSNORM_PROTOBUF_LIMIT) {
+            return fail_at(&w, &s, start, "a field is longer than a protobuf message can be");
+        }
+        if (length > (uint64_t)(s.end - s.at)) {
+            break;
+        }
+        s.at += length;
+    }
+    return RMSNORM_OK;
 }
 
 static rmsnorm_status check_message(const walk *w, span *s, int depth)

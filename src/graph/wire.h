@@ -31,6 +31,10 @@ void *rmsnorm_budget_allocate(rmsnorm_budget *budget, size_t count, size_t size)
 /* The sentence for a NULL. */
 rmsnorm_status rmsnorm_budget_fail(const rmsnorm_budget *budget, const char *file);
 
+/* Whether these may be the first bytes of a message (a ProtobufCMessageDescriptor): the fields in them, as far as they are
+ * whole, without the messages inside. */
+rmsnorm_status rmsnorm_wire_check_start(const char *file, const void *descriptor, const uint8_t *bytes, size_t size);
+
 /* Walks the message and all messages in it, then unpacks it. Refused, with the byte where it stands: lengths beyond
  * the enclosing message, unended numbers, a wire type that does not fit the field, groups, deep nesting; a field that
  * occurs twice where one is meant (protobuf would merge the two, in quadratic time, and no writer relies on it); and

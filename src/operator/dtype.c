@@ -15,7 +15,7 @@ static const char *const names[] = {
 const char *rmsnorm_dtype_name(rmsnorm_dtype dtype)
 {
     const size_t code = (size_t)dtype;
-    return code < sizeof names / sizeof names[0] ? names[code] : names[0];
+    return code < sizeof names / sizeof names[0] ? names[code] : "unknown";
 }
 
 rmsnorm_dtype rmsnorm_dtype_from_name(const char *name)

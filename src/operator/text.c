@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 void rmsnorm_text_add(rmsnorm_text *text, const char *format, ...)
 {
@@ -117,8 +118,8 @@ rmsnorm_words rmsnorm_words_dtype(rmsnorm_dtype dtype)
     rmsnorm_words words;
     const char *const name = rmsnorm_dtype_name(dtype);
     rmsnorm_text text = {words.text, sizeof words.text, 0};
-    if (dtype != RMSNORM_UNDEFINED && name == rmsnorm_dtype_name(RMSNORM_UNDEFINED)) {
-        rmsnorm_text_add(&text, "type %ld", (long)dtype);
+    if (strcmp(name, "unknown") == 0) {
+        rmsnorm_text_add(&text, "%ld (unknown)", (long)dtype);
     } else {
         rmsnorm_text_add(&text, "%s", name);
     }

@@ -286,6 +286,48 @@ static void every_isa_and_thread_count_gives_the_same_bits(void **state)
     }
 }
 
+#define TWO_OUTPUTS SIMPLE "random:float:1,2 random:float:2 "
+
+static void one_file_under_two_names_is_refused(void **state)
+{
+    (void)state;
+    DONE("mkdir same && cd same && touch there.npy && ln -s there.npy link.npy && ln -s new.npy dangling.npy && "
+         "ln -s ../same/dangling.npy twice.npy && ln -s loop.npy loop.npy && ln -s . here");
+    static const char *const pairs[][2] = {{"there", "link"},    {"link", "there"}, {"new", "dangling"},
+                                           {"dangling", "new"},  {"twice", "new"},  {"dangling", "twice"},
+                                           {"here/new", "twice"}};
+    for (size_t i = 0; i < sizeof pairs / sizeof pairs[0]; ++i) {
+        expect_refused(shell(TWO_OUTPUTS "-o Y=same/%s.npy -o inv_std_var=same/%s.npy", pairs[i][0], pairs[i][1]),
+                       (const char *const[]){"outputs 'Y' and 'inv_std_var' both go to 'same/", NULL});
+    }
+    REFUSED(TWO_OUTPUTS "-o Y=- -o inv_std_var=same/there.npy >>same/there.npy", "both go to 'same/there.npy'");
+    assert_false(exists("same/new.npy"));
+    DONE("[ ! -s same/there.npy ] && [ -h same/link.npy ]");
+    DONE(TWO_OUTPUTS "-o Y=same/link.npy -o inv_std_var=same/other.npy && [ -s same/there.npy ]");
+}
+
+/* One output is written by another way than several. */
+static void safetensors_with_other_tensors_are_not_replaced(void **state)
+{
+    (void)state;
+    WRITE("s.safetensors:a", RMSNORM_FLOAT, "1", 7);
+    WRITE("one.npy", RMSNORM_FLOAT, "1", 1);
+    write_bytes("text.safetensors", "this is a text of mine", 22);
+    DONE("cp s.safetensors kept && cp text.safetensors kept.text && : >empty.safetensors");
+    REFUSED(TWO_OUTPUTS "-o Y=s.safetensors:b",
+            "output 'Y': s.safetensors: holds 1 tensor (a) that writing \"b\" would remove; a new file, or one that "
+            "holds this tensor alone, is allowed");
+    REFUSED(TWO_OUTPUTS "-o Y=s.safetensors", "would remove");
+    REFUSED(TWO_OUTPUTS "-o Y=fresh.npy -o inv_std_var=s.safetensors:b", "output 'inv_std_var': ", "would remove");
+    REFUSED(TWO_OUTPUTS "-o Y=text.safetensors:b",
+            "text.safetensors: ", "a file that is no .safetensors is not replaced");
+    DONE("cmp s.safetensors kept && cmp text.safetensors kept.text && [ ! -e fresh.npy ]");
+    DONE(SIMPLE "one.npy one.npy -o Y=s.safetensors:a --attr epsilon=0 && " SIMPLE
+                "one.npy one.npy -o Y=empty.safetensors:b --attr epsilon=0");
+    EXPECT("s.safetensors:a", RMSNORM_FLOAT, "1", 1);
+    EXPECT("empty.safetensors:b", RMSNORM_FLOAT, "1", 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -302,6 +344,8 @@ int main(void)
         cmocka_unit_test(streams_carry_one_tensor),
         cmocka_unit_test(several_outputs_appear_together_or_not_at_all),
         cmocka_unit_test(a_refused_call_writes_nothing),
+        cmocka_unit_test(one_file_under_two_names_is_refused),
+        cmocka_unit_test(safetensors_with_other_tensors_are_not_replaced),
         cmocka_unit_test(output_dir_takes_all_computed_outputs),
         cmocka_unit_test(every_isa_and_thread_count_gives_the_same_bits),
     };

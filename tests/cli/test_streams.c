@@ -70,12 +70,33 @@ static void an_output_stream_that_fails_leaves_no_files(void **state)
     assert_int_equal(entry_count("only"), 0);
 }
 
+static void a_file_size_limit_is_an_error(void **state)
+{
+    (void)state;
+    DONE("mkdir limited");
+    REFUSED("ulimit -f 1; " SIMPLE "random:float:4,1024 random:float:1024 -o Y=limited/y.npy",
+            "output 'Y': ", "cannot be written: File too large");
+    assert_int_equal(entry_count("limited"), 0);
+}
+
+/* Refused by their first bytes: the sentence is not the one about 2 GiB. */
+static void an_endless_stream_is_refused_early(void **state)
+{
+    (void)state;
+    REFUSED("rmsnorm run /dev/zero",
+            "/dev/zero: is no valid ONNX protobuf: byte 0, in ModelProto: a field number is due");
+    REFUSED("rmsnorm run - </dev/zero", "byte 0, in ModelProto: a field number is due");
+    REFUSED(SIMPLE "- random:float:2 </dev/zero", "byte 0, in TensorProto: a field number is due");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(unwritable_output_is_reported),
         cmocka_unit_test(a_closed_pipe_is_no_signal),
         cmocka_unit_test(a_closed_stream_fails_when_it_is_used),
+        cmocka_unit_test(a_file_size_limit_is_an_error),
+        cmocka_unit_test(an_endless_stream_is_refused_early),
         cmocka_unit_test(an_output_stream_that_fails_leaves_no_files),
     };
     return cmocka_run_group_tests(tests, folder_make, folder_remove);

@@ -10,6 +10,27 @@
 
 #include "cli/text.h"
 
+static void repair_changes_only_what_is_not_utf8(void **state)
+{
+    (void)state;
+#define BAD "\xef\xbf\xbd"
+    static const struct {
+        const char *given, *wanted;
+    } cases[] = {
+        {"a\tb\a\x7f", "a\tb\a\x7f"},
+        {"\xc2\x80 \xe2\x80\xa8 \xf0\x9f\x98\x80", "\xc2\x80 \xe2\x80\xa8 \xf0\x9f\x98\x80"},
+        {"\xc0\xaf \xff", BAD BAD " " BAD},
+        {"\xed\xa0\x80", BAD BAD BAD},
+        {"cut \xe2\x82", "cut " BAD BAD},
+        {"", ""},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
+        char text[64];
+        rmsnorm_cli_repair(cases[i].given, text);
+        assert_string_equal(text, cases[i].wanted);
+    }
+}
+
 static void clean_keeps_text_and_drops_what_a_terminal_obeys(void **state)
 {
     (void)state;
@@ -158,6 +179,7 @@ static void whole_numbers_are_the_whole_text(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(repair_changes_only_what_is_not_utf8),
         cmocka_unit_test(clean_keeps_text_and_drops_what_a_terminal_obeys),
         cmocka_unit_test(numbers_are_as_short_as_they_can_be),
         cmocka_unit_test(numbers_come_back),

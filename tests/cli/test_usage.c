@@ -17,8 +17,9 @@ static void help_is_on_standard_output(void **state)
     DONE("rmsnorm --help", "Usage: rmsnorm SUBCOMMAND", "run ", "test ", "infer ", "describe ", "info ",
          "Exit codes: 0 done");
     DONE("rmsnorm -h", "Usage: rmsnorm SUBCOMMAND");
-    DONE("rmsnorm run --help", "Usage: rmsnorm run MODEL.onnx", "       rmsnorm run --op", "random:DTYPE", "Options:\n",
-         "-o, --output", "--isa ISA", "--threads N", "--json", "-h, --help", "--version");
+    DONE("rmsnorm run --help", "Usage: rmsnorm run MODEL.onnx", "       rmsnorm run --op", "is not replaced",
+         "become %XX", "random:DTYPE", "Options:\n", "-o, --output", "--output-dir DIR", "DIR is made", "--isa ISA",
+         "--threads N", "--json", "-h, --help", "--version");
     DONE("rmsnorm test a b --help", "Usage: rmsnorm test DIR...",
          "float 1e-7 + 1e-5 * |expected|, double 1e-14 + 1e-12 * |expected|, float16 1 ulp, bfloat16 1 ulp");
     DONE("rmsnorm infer -h", "Usage: rmsnorm infer --op");
@@ -73,6 +74,8 @@ static void wrong_lines_of_any_subcommand(void **state)
         {"rmsnorm info --threads 99999999999999999999", "allowed are whole numbers from 1 to 1024"},
         {"rmsnorm info --isa sse9", "--isa: "},
         {"rmsnorm info --isa=", "--isa: "},
+        {"rmsnorm info --threads 1 --threads=1", "option '--threads' is given twice, once is allowed"},
+        {"rmsnorm info --isa scalar --isa avx2", "option '--isa' is given twice, once is allowed"},
         {"rmsnorm info here", "info takes no argument, 'here' was given"},
         {"rmsnorm info -- --json", "info takes no argument, '--json' was given"},
         {"RMSNORM_ISA=mmx rmsnorm info", "RMSNORM_ISA"},
@@ -115,6 +118,11 @@ static void wrong_lines_of_run(void **state)
         {SIMPLE "x.npy x.npy -o =z.npy", "has no output ''"},
         {SIMPLE "x.npy x.npy -o", "option '--output' needs a value"},
         {SIMPLE "x.npy x.npy -o Y=a.npy -o Y", "output 'Y' was asked for twice"},
+        {SIMPLE "x.npy x.npy --attr axis=0 --attr epsilon=1 --attr axis=1", "--attr 'axis' is given twice"},
+        {SIMPLE "x.npy x.npy --op RMSNormalization", "option '--op' is given twice"},
+        {SIMPLE "x.npy x.npy --output-dir a --output-dir b", "option '--output-dir' is given twice"},
+        {SIMPLE "ok.onnx", "the model 'ok.onnx' and --op 'SimplifiedLayerNormalization' exclude each other"},
+        {"rmsnorm run ok.onnx --op X", "the model 'ok.onnx' and --op 'X' exclude each other"},
         {SIMPLE "x.npy x.npy --attr axis", "axis"},
         {SIMPLE "x.npy x.npy --attr axis=1.5", "axis"},
         {SIMPLE "x.npy x.npy --attr axis=7", "axis"},
@@ -148,6 +156,10 @@ static void wrong_lines_of_test_infer_and_describe(void **state)
         {"rmsnorm test nothing --rtol x", "--rtol is 'x', allowed are numbers from 0"},
         {"rmsnorm test nothing --atol=-1", "--atol is '-1'"},
         {"rmsnorm test nothing --atol nan", "--atol is 'nan'"},
+        {"rmsnorm test nothing --rtol 1 --rtol 1", "option '--rtol' is given twice"},
+        {"rmsnorm describe --format text --format json", "option '--format' is given twice"},
+        {INFER "X=float scale=float --output Y --output Y", "output 'Y' is asked for twice"},
+        {INFER "X=float scale=float --attr axis=0 --attr axis=0", "--attr 'axis' is given twice"},
         {"rmsnorm infer", "no operator is given, write --op [DOMAIN::]NAME"},
         {INFER "X", "'X' is no input, write INPUT=DTYPE:DIM,DIM,..."},
         {INFER "Z=float", "has no input 'Z', it has X, scale"},
@@ -184,8 +196,8 @@ static void options_stand_in_any_place_and_form(void **state)
     WRITE("-s.npy", RMSNORM_FLOAT, "2", 1, 2);
     DONE("rmsnorm run x.npy --op=SimplifiedLayerNormalization --attr=epsilon=12 --threads=1 -- -s.npy",
          "on the CPU: ", ", 1 thread\n", "first 0.5, -1\n");
-    DONE("rmsnorm run --threads 3 --threads 1 --op SimplifiedLayerNormalization -oY=y.npy x.npy ./-s.npy",
-         ", 1 thread\n", "-> y.npy\n");
+    DONE("rmsnorm run --threads 1 --op SimplifiedLayerNormalization -oY=y.npy x.npy ./-s.npy", ", 1 thread\n",
+         "-> y.npy\n");
     DONE("rmsnorm run --op SimplifiedLayerNormalization -o=Y=z.npy x.npy ./-s.npy && cmp y.npy z.npy");
 }
 

@@ -43,6 +43,10 @@ static void test_values_and_initializers(void **state)
     assert_string_equal(graph->inputs[1].name, "free");
     assert_int_equal(graph->inputs[1].tensor.dtype, RMSNORM_FLOAT16);
     assert_int_equal(graph->inputs[1].tensor.rank, RMSNORM_UNKNOWN);
+    assert_int_equal(graph->default_count, 1);
+    assert_string_equal(graph->inputs[2].name, "gamma");
+    assert_int_equal(graph->inputs[2].tensor.dims[0], 2);
+    assert_null(graph->inputs[2].tensor.data);
     assert_int_equal(graph->output_count, 2);
     assert_int_equal(graph->outputs[0].tensor.dims[0], RMSNORM_UNKNOWN);
     assert_int_equal(graph->outputs[1].tensor.rank, 0);
@@ -298,9 +302,9 @@ static void test_refuses_names_that_are_missing_or_doubled(void **state)
         "value \"w\" is defined twice", "value \"y\" is defined twice", "value \"w\" is defined twice",
         "value \"x\" is defined twice", "\"y\" is listed twice",        "graph input 0 has no name",
         "graph output 0 has no name",   "initializer 0 has no name",    "has attribute \"axis\" twice",
-        "value \"x\" is defined twice",
+        "value \"x\" is defined twice", "\"w\" is listed twice",
     };
-    for (int i = 0; i < 10; i++) {
+    for (int i = 0; i < 11; i++) {
         bytes graph = {0};
         bytes first = tensor_message(i == 7 ? "" : "w", RMSNORM_FLOAT, &dim, 1, "1234", 4);
         field_message(&graph, GRAPH_INITIALIZER, &first);
@@ -322,6 +326,9 @@ static void test_refuses_names_that_are_missing_or_doubled(void **state)
             put_value(&graph, GRAPH_OUTPUT, "y", RMSNORM_FLOAT, "1");
         } else if (i == 9) {
             put_value(&graph, GRAPH_INPUT, "x", RMSNORM_FLOAT, "1");
+        } else if (i == 10) {
+            put_value(&graph, GRAPH_INPUT, "w", RMSNORM_FLOAT, "1");
+            put_value(&graph, GRAPH_INPUT, "w", RMSNORM_FLOAT, "1");
         }
         expect_no_graph(&graph, RMSNORM_MALFORMED, parts[i]);
     }

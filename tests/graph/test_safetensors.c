@@ -55,7 +55,8 @@ static void test_the_only_tensor_needs_no_name(void **state)
     expect_no(TWO, 12, NULL, RMSNORM_INVALID_ARGUMENT,
               "holds 3 tensors; name one as FILE.safetensors:TENSOR (a, none, b)");
     expect_no(TWO, 12, "c", RMSNORM_NOT_FOUND, "no tensor \"c\"; it holds 3 (a, none, b)");
-    expect_no("{}", 0, NULL, RMSNORM_INVALID_ARGUMENT, "holds 0 tensors");
+    expect_no("{}", 0, NULL, RMSNORM_NOT_FOUND, "holds no tensors; a file with at least one is needed");
+    expect_no("{}", 0, "c", RMSNORM_NOT_FOUND, "holds no tensors");
 }
 
 #define ONE(dtype, shape, offsets) "{\"x\":{\"dtype\":" dtype ",\"shape\":" shape ",\"data_offsets\":" offsets "}}"

@@ -109,16 +109,17 @@ static void test_the_rest_is_limited(void **state)
         uint8_t *all;
         size_t size;
         rmsnorm_source source = open_ten(kind);
-        assert_int_equal(rmsnorm_source_rest(&source, 10, &all, &size), RMSNORM_OK);
+        assert_int_equal(rmsnorm_source_rest(&source, 10, NULL, &all, &size), RMSNORM_OK);
         assert_int_equal(size, 10);
         assert_memory_equal(all, "0123456789", 10);
         free(all);
-        assert_int_equal(rmsnorm_source_rest(&source, 10, &all, &size), RMSNORM_OK);
+        assert_int_equal(rmsnorm_source_rest(&source, 10, NULL, &all, &size), RMSNORM_OK);
         assert_int_equal(size, 0);
         free(all);
         rmsnorm_source_close(&source);
         source = open_ten(kind);
-        expect_refusal(rmsnorm_source_rest(&source, 9, &all, &size), RMSNORM_UNSUPPORTED, "larger than the 9 bytes");
+        expect_refusal(rmsnorm_source_rest(&source, 9, NULL, &all, &size), RMSNORM_UNSUPPORTED,
+                       "larger than the 9 bytes");
         rmsnorm_source_close(&source);
     }
 }
@@ -135,7 +136,7 @@ static void test_standard_input_is_measured_from_where_it_stands(void **state)
     assert_true(saved >= 0 && file >= 0 && dup2(file, 0) == 0 && lseek(0, 4, SEEK_SET) == 4);
     assert_int_equal(rmsnorm_source_open(&source, "-"), RMSNORM_OK);
     assert_int_equal(source.size, 6);
-    assert_int_equal(rmsnorm_source_rest(&source, 100, &all, &size), RMSNORM_OK);
+    assert_int_equal(rmsnorm_source_rest(&source, 100, NULL, &all, &size), RMSNORM_OK);
     rmsnorm_source_close(&source);
     assert_int_equal(dup2(saved, 0), 0);
     close(saved);
@@ -153,7 +154,7 @@ static void test_files_that_claim_to_be_empty_are_read_anyway(void **state)
     rmsnorm_source source;
     assert_int_equal(rmsnorm_source_open(&source, "/proc/self/status"), RMSNORM_OK);
     assert_false(source.sized);
-    assert_int_equal(rmsnorm_source_rest(&source, 1 << 20, &all, &size), RMSNORM_OK);
+    assert_int_equal(rmsnorm_source_rest(&source, 1 << 20, NULL, &all, &size), RMSNORM_OK);
     assert_true(size > 10);
     free(all);
     rmsnorm_source_close(&source);

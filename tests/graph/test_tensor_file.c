@@ -69,7 +69,7 @@ static void test_every_bit_survives_a_round_trip(void **state)
             expect_round_trip(path_of(bfloat16 ? "t.npy:bfloat16" : "t.npy"), &shapes[s], size, "");
             expect_round_trip(path_of("t.pb"), &shapes[s], size, "w");
             expect_round_trip(path_of("t.safetensors:layer.0/w:x.pb"), &shapes[s], size, "layer.0/w:x.pb");
-            expect_round_trip(path_of("t.safetensors"), &shapes[s], size, "w");
+            expect_round_trip(path_of("u.safetensors"), &shapes[s], size, "w");
         }
     }
 }

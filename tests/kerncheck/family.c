@@ -304,15 +304,18 @@ static void draw_many_rows(check_case *c, rng *r)
     }
 }
 
-/* More than a cache is expected to keep, in rows of whole cache lines: what kernels may write past it. */
+/* More than a cache is expected to keep, mostly in rows of whole cache lines: what kernels may write past it. */
 static void draw_large_outputs(check_case *c, rng *r)
 {
     const bool may = c->types->t == c->types->v && c->types->stash == RMSNORM_FLOAT && c->types->t != RMSNORM_DOUBLE;
+    const bool whole_lines = !rng_chance(r, 3);
     const int64_t size = (int64_t)rmsnorm_dtype_size(c->types->t);
-    const int64_t width = 64 / size * rng_between(r, 20, 300);
+    const int64_t width = 64 / size * rng_between(r, 20, 300) + (whole_lines ? 0 : rng_between(r, 0, 5));
     const int64_t buffers = 2 + (is_skip(c) ? 1 : 0) + (c->present[SLOT_SUM] ? 1 : 0);
     draw_shape(c, r, may ? (INT64_C(17) << 20) / (width * size * buffers) + 1 : 3, width);
-    c->place[SLOT_OUTPUT] = c->place[SLOT_SUM] = (placement){false, 0};
+    if (whole_lines) {
+        c->place[SLOT_OUTPUT] = c->place[SLOT_SUM] = (placement){false, 0};
+    }
 }
 
 const family families[] = {
