@@ -6,7 +6,7 @@ PRESETS ?= dev clang asan ubsan tsan aarch64
 help:
 	@echo 'make run      build, then normalize a real ONNX node test and a Llama-shaped skip node'
 	@echo 'make test     every check; PRESETS="dev asan" for some of: $(PRESETS)'
-	@echo 'make bench    time the kernels'
+	@echo 'make bench    time the table of docs/performance.md, beside ONNX Runtime and plain copies'
 	@echo 'make install  libraries (static and shared), headers and command into $$(DESTDIR)$$(PREFIX), now $(DESTDIR)$(PREFIX)'
 	@echo 'make format   let clang-format write every C file'
 	@echo 'make clean    remove what was built; distclean: and what was fetched'
@@ -22,10 +22,12 @@ test:
 	@scripts/run-tests $(PRESETS)
 
 bench:
-	@scripts/bootstrap run
-	@scripts/logged bench.configure cmake --preset bench
-	@scripts/logged bench.build cmake --build --preset bench --target kerncheck
-	@build/bench/tests/kerncheck/kerncheck --bench
+	@scripts/bootstrap bench
+	@scripts/logged release.configure cmake --preset release
+	@scripts/logged release.build cmake --build --preset release
+	@RMSNORM_ORT_LIBRARY="$${RMSNORM_ORT_LIBRARY-build/deps/onnxruntime/libonnxruntime.so.1}" \
+	    build/release/rmsnorm bench --table --svg build/bench.svg
+	@echo 'the same as a chart: build/bench.svg'
 
 # The shared libraries first, so that the command that stays is the one linked statically.
 install:

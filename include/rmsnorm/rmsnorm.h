@@ -341,6 +341,22 @@ typedef struct rmsnorm_rows {
 /* Normalizes the rows [begin, end) in the calling thread. No checks, no allocation. */
 RMSNORM_API void rmsnorm_rows_run(const rmsnorm_rows *rows, int64_t begin, int64_t end, rmsnorm_isa max_isa);
 
+/* ---- Run: a hidden dimension in slices ------------------------------------------------------- */
+
+/* For rows whose elements are spread over processes: each describes its slice as rmsnorm_rows (hidden_size is the slice's, and
+ * input, gamma and output hold the slice), takes the sums, adds up everybody's with the all-reduce of its choice, and
+ * normalizes with the total. The same total gives the same bits everywhere; against one call on whole rows, inv may differ in
+ * its last bit. No checks, no allocation, calling thread, like rmsnorm_rows_run. */
+
+/* The sums of squares of rows [begin, end), sums[0] being that of begin. The squares of floats and narrower types always fit a
+ * double; doubles must lie between 2^-450 and 2^450, or be 0. */
+RMSNORM_API void rmsnorm_partial_sums(const rmsnorm_rows *rows, int64_t begin, int64_t end, double *sums,
+                                      rmsnorm_isa max_isa);
+
+/* Scales the slices of rows [begin, end), given the sums over the whole rows and their whole hidden size. */
+RMSNORM_API void rmsnorm_partial_normalize(const rmsnorm_rows *rows, int64_t begin, int64_t end, const double *sums,
+                                           int64_t whole_hidden_size, rmsnorm_isa max_isa);
+
 #ifdef __cplusplus
 }
 #endif

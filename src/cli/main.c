@@ -18,6 +18,7 @@ static const rmsnorm_cli_command commands[] = {
     {"test", "run ONNX-style test folders", rmsnorm_cli_test},
     {"infer", "types, shapes and memory of an operator's outputs, also for symbolic shapes", rmsnorm_cli_infer},
     {"describe", "the operators: types, inputs, outputs, attributes", rmsnorm_cli_describe},
+    {"bench", "time an operator, beside ONNX Runtime and plain copies", rmsnorm_cli_bench},
     {"info", "what this build and this machine offer", rmsnorm_cli_info},
 };
 enum { COMMAND_COUNT = sizeof commands / sizeof commands[0] };

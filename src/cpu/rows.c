@@ -45,9 +45,13 @@ static double mean_square(rmsnorm_sum sum, int64_t n, double epsilon)
 }
 
 /* The same for results in double: mean + epsilon as v + v_low, then one Newton step on 1 / sqrt(v), so that inv is within
- * one rounding. v is normal and neither v nor 1 / v is near the end of the range. */
+ * one rounding; without that step where v or 1 / v is near the end of the range. */
 static double inverse_root_wide(rmsnorm_sum sum, int64_t n, double epsilon)
 {
+    const double plain_v = mean_square(sum, n, epsilon);
+    if (!(plain_v >= 0x1p-960 && plain_v <= 0x1p960)) {
+        return 1.0 / sqrt(plain_v);
+    }
     const double count = (double)n;
     const double total = sum.high + sum.low;
     const double total_low = sum.low - (total - sum.high);
@@ -94,9 +98,7 @@ static factor wide_factor(const rmsnorm_choice *choice, const rmsnorm_row *row, 
         epsilon = epsilon * scale * scale;
         v = mean_square(sum, n, epsilon);
     }
-    const bool normal = v >= 0x1p-960 && v <= 0x1p960;
-    const double inv = normal ? inverse_root_wide(sum, n, epsilon) : 1.0 / sqrt(v);
-    return split_factor(inv, scale, DBL_MIN, DBL_MAX);
+    return split_factor(inverse_root_wide(sum, n, epsilon), scale, DBL_MIN, DBL_MAX);
 }
 
 /* From the sum of the row's squares that choice->sum gives. */
@@ -326,21 +328,66 @@ void rmsnorm_rows_split(const rmsnorm_problem *problem, const rmsnorm_choice *ch
     }
 }
 
-void rmsnorm_rows_run(const rmsnorm_rows *rows, int64_t begin, int64_t end, rmsnorm_isa max_isa)
+/* ---- plain pointers -------------------------------------------------------------------------- */
+
+static const rmsnorm_kernels *kernels_within(rmsnorm_isa max_isa)
 {
     const rmsnorm_kernels *kernels = NULL;
-    if (rmsnorm_kernels_find(max_isa, &kernels) != RMSNORM_OK) {
-        kernels = &rmsnorm_kernels_scalar; /* a limit that names nothing here; the bits are the same */
-    }
+    /* A limit that names nothing here: plain C, whose bits are the same. */
+    return rmsnorm_kernels_find(max_isa, &kernels) == RMSNORM_OK ? kernels : &rmsnorm_kernels_scalar;
+}
+
+static void problem_of(const rmsnorm_rows *rows, rmsnorm_problem *problem)
+{
+    problem->rows = *rows;
+    problem->outer[0] = (rmsnorm_loop){rows->rows, rows->gamma_stride};
+    problem->outer_count = 1;
+    problem->inner[0] = (rmsnorm_loop){rows->hidden_size, 1};
+    problem->inner_count = 1;
+    problem->mean = NULL;
+}
+
+void rmsnorm_rows_run(const rmsnorm_rows *rows, int64_t begin, int64_t end, rmsnorm_isa max_isa)
+{
     rmsnorm_problem problem;
-    problem.rows = *rows;
-    problem.outer[0].count = rows->rows;
-    problem.outer[0].stride = rows->gamma_stride;
-    problem.outer_count = 1;
-    problem.inner[0].count = rows->hidden_size;
-    problem.inner[0].stride = 1;
-    problem.inner_count = 1;
-    problem.mean = NULL;
-    const rmsnorm_choice choice = rmsnorm_choose(&problem, true, kernels);
+    problem_of(rows, &problem);
+    const rmsnorm_choice choice = rmsnorm_choose(&problem, true, kernels_within(max_isa));
     rmsnorm_rows_range(&problem, &choice, begin, end);
+}
+
+/* Without chains, whose sum could leave its range: here nobody sees the whole row to notice. */
+void rmsnorm_partial_sums(const rmsnorm_rows *rows, int64_t begin, int64_t end, double *sums, rmsnorm_isa max_isa)
+{
+    rmsnorm_problem problem;
+    problem_of(rows, &problem);
+    const rmsnorm_choice choice = rmsnorm_choose(&problem, true, kernels_within(max_isa));
+    const float_environment before = float_environment_enter();
+    for (int64_t index = begin; index < end; index++) {
+        const rmsnorm_row row = row_at(rows, index);
+        const rmsnorm_sum sum =
+            sum_row(choice.sum_in_range != NULL ? choice.sum_in_range : choice.sum, &row, rows->hidden_size);
+        sums[index - begin] = isfinite(sum.high) ? sum.high + sum.low : sum.high;
+    }
+    float_environment_leave(before);
+}
+
+void rmsnorm_partial_normalize(const rmsnorm_rows *rows, int64_t begin, int64_t end, const double *sums,
+                               int64_t whole_hidden_size, rmsnorm_isa max_isa)
+{
+    rmsnorm_problem problem;
+    problem_of(rows, &problem);
+    const rmsnorm_choice choice = rmsnorm_choose(&problem, true, kernels_within(max_isa));
+    const bool wide = rmsnorm_stage_is_wide(choice.form);
+    const float_environment before = float_environment_enter();
+    for (int64_t index = begin; index < end; index++) {
+        const rmsnorm_row row = row_at(rows, index);
+        const rmsnorm_sum sum = {sums[index - begin], 0.0};
+        const double inv = inverse_root_wide(sum, whole_hidden_size, (double)rows->epsilon);
+        const factor by = split_factor(inv, 1.0, wide ? DBL_MIN : FLT_MIN, wide ? DBL_MAX : FLT_MAX);
+        finish_row(&problem, &choice, index, &row, &by);
+        if (rows->inv_std_var != NULL) {
+            store_statistic(rows, index, &by);
+        }
+    }
+    float_environment_leave(before);
 }

@@ -1,0 +1,74 @@
+/* bench.h: what is timed, by whom, and what comes out. The room sees only include/.
+ *
+ * A case is one operator, type, shape and thread count. Contenders share its buffers and are timed interleaved, one sample of
+ * each in turn, so that what else the machine does hits all of them alike. */
+#ifndef RMSNORM_BENCH_BENCH_H
+#define RMSNORM_BENCH_BENCH_H
+
+#include <rmsnorm/rmsnorm.h>
+#include <stdio.h>
+
+typedef struct bench_case {
+    const rmsnorm_operator *op;
+    rmsnorm_dtype dtype;       /* of input, skip, bias and sum */
+    rmsnorm_dtype gamma_dtype; /* of gamma and output */
+    int64_t rows, hidden_size;
+    bool bias, sum; /* of the skip operator: with the slot or not */
+    size_t threads;
+    rmsnorm_isa isa;
+} bench_case;
+
+/* The buffers of a case, aligned to pages: input, skip, bias, gamma; output, sum. NULL where the case has none. */
+typedef struct bench_data {
+    void *input, *skip, *bias, *gamma, *output, *sum;
+    int64_t bytes; /* that a call reads and writes at least, once each; without gamma and bias */
+} bench_data;
+
+/* One way to do a case's work. prepare returns false, with a sentence in `why`, where it cannot take part. */
+typedef struct bench_contender {
+    const char *name;
+    bool (*prepare)(const bench_case *what, const bench_data *data, void **state, char why[256]);
+    bool (*call)(void *state);
+    void (*release)(void *state);
+} bench_contender;
+
+extern const bench_contender bench_ours, bench_ort, bench_memcpy, bench_copy, bench_stream_copy;
+
+/* Microseconds per call. */
+typedef struct bench_timing {
+    bool ran;
+    char why[256]; /* not */
+    double median, minimum, quartile_low, quartile_high;
+    size_t samples;
+} bench_timing;
+
+enum { BENCH_OURS, BENCH_ORT, BENCH_MEMCPY, BENCH_COPY, BENCH_STREAM, BENCH_CONTENDERS };
+
+typedef struct bench_result {
+    bench_case what;
+    int64_t bytes;
+    bench_timing timings[BENCH_CONTENDERS];
+} bench_result;
+
+/* Times a case for about `seconds`. An error is a sentence in `why`. */
+bool bench_measure(const bench_case *what, double seconds, bench_result *result, char why[256]);
+
+/* Ratios: how many times as long the other one takes; the fastest copy's time by ours. 0 where one did not run. */
+double bench_against_ort(const bench_result *result);
+double bench_of_copy_limit(const bench_result *result);
+
+/* Reports: a table for people, the same in Markdown, JSON, and an SVG chart of time per element against bytes. */
+typedef void bench_printer(FILE *file, const bench_result *results, size_t count);
+void bench_print_text(FILE *file, const bench_result *results, size_t count);
+void bench_print_markdown(FILE *file, const bench_result *results, size_t count);
+void bench_print_json(FILE *file, const bench_result *results, size_t count);
+void bench_print_svg(FILE *file, const bench_result *results, size_t count);
+
+/* "rms", "skip", "skip+sum", "RMSNormalization"; "float", "float16*float". */
+void bench_name(const bench_case *what, char *text, size_t size);
+void bench_types(const bench_case *what, char *text, size_t size);
+
+/* Fills in the cases of the published table, at most capacity of them; returns how many there are. */
+size_t bench_table(bench_case *cases, size_t capacity);
+
+#endif

@@ -1,0 +1,230 @@
+/* measure.c: interleaved samples of every contender on the same buffers. */
+#define _POSIX_C_SOURCE 200809L
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "bench.h"
+
+#define PAGE 4096
+#define SAMPLES_MAXIMUM 4000
+#define SAMPLES_MINIMUM 7
+/* A sample is this long at least: the clock costs 30 ns and ticks are of no matter then. */
+#define SAMPLE_US 200.0
+/* After a sample with threads everybody waits until no worker of a contender spins any more. */
+#define REST_NS 2000000
+
+static const bench_contender *const contenders[BENCH_CONTENDERS] = {
+    [BENCH_OURS] = &bench_ours,          [BENCH_ORT] = &bench_ort,
+    [BENCH_MEMCPY] = &bench_memcpy,      [BENCH_COPY] = &bench_copy,
+    [BENCH_STREAM] = &bench_stream_copy,
+};
+
+static double now_us(void)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double)time.tv_sec * 1e6 + (double)time.tv_nsec * 1e-3;
+}
+
+/* ---- data ------------------------------------------------------------------------------------ */
+
+/* Uniform in [-1, 1), from a 64-bit congruential generator (Knuth's MMIX constants). */
+static double next_value(uint64_t *state)
+{
+    *state = *state * 6364136223846793005u + 1442695040888963407u;
+    return (double)(*state >> 11) * 0x1p-52 - 1.0;
+}
+
+static void put(rmsnorm_dtype dtype, void *buffer, int64_t i, double value)
+{
+    const float single = (float)value;
+    uint32_t bits;
+    memcpy(&bits, &single, sizeof bits);
+    /* Cut, not rounded: any number will do. Values are 0 or at least 2^-14 in size. */
+    const uint16_t bf16 = (uint16_t)(bits >> 16);
+    const uint32_t magnitude = ((bits & 0x7fffffffu) >> 13) - ((127u - 15u) << 10);
+    const uint16_t f16 = (uint16_t)((bits >> 16 & 0x8000u) | magnitude);
+    switch (dtype) {
+    case RMSNORM_DOUBLE:
+        ((double *)buffer)[i] = value;
+        break;
+    case RMSNORM_FLOAT16:
+        ((uint16_t *)buffer)[i] = f16;
+        break;
+    case RMSNORM_BFLOAT16:
+        ((uint16_t *)buffer)[i] = bf16;
+        break;
+    default:
+        ((float *)buffer)[i] = single;
+        break;
+    }
+}
+
+static void *make(rmsnorm_dtype dtype, int64_t count, uint64_t seed)
+{
+    const size_t bytes = (size_t)count * rmsnorm_dtype_size(dtype);
+    void *const buffer = aligned_alloc(PAGE, (bytes + PAGE - 1) / PAGE * PAGE);
+    if (buffer == NULL) {
+        return NULL;
+    }
+    for (int64_t i = 0; i < count; i++) {
+        const double value = next_value(&seed);
+        put(dtype, buffer, i, value < 0 ? value - 0x1p-10 : value + 0x1p-10);
+    }
+    return buffer;
+}
+
+static void release_data(bench_data *data)
+{
+    free(data->input);
+    free(data->skip);
+    free(data->bias);
+    free(data->gamma);
+    free(data->output);
+    free(data->sum);
+}
+
+static bool make_data(const bench_case *what, bench_data *data)
+{
+    const int64_t count = what->rows * what->hidden_size;
+    const bool skip = what->op->kind == RMSNORM_SKIP_SIMPLIFIED_LAYER_NORMALIZATION;
+    memset(data, 0, sizeof *data);
+    data->input = make(what->dtype, count, 1);
+    data->skip = skip ? make(what->dtype, count, 2) : NULL;
+    data->bias = what->bias ? make(what->dtype, what->hidden_size, 3) : NULL;
+    data->gamma = make(what->gamma_dtype, what->hidden_size, 4);
+    data->output = make(what->gamma_dtype, count, 5);
+    data->sum = what->sum ? make(what->dtype, count, 6) : NULL;
+    const int64_t narrow = 1 + (skip ? 1 : 0) + (what->sum ? 1 : 0);
+    data->bytes =
+        count * (narrow * (int64_t)rmsnorm_dtype_size(what->dtype) + (int64_t)rmsnorm_dtype_size(what->gamma_dtype));
+    return data->input != NULL && (data->skip != NULL || !skip) && (data->bias != NULL || !what->bias) &&
+           data->gamma != NULL && data->output != NULL && (data->sum != NULL || !what->sum);
+}
+
+/* ---- samples --------------------------------------------------------------------------------- */
+
+typedef struct running {
+    void *state;
+    int calls; /* per sample */
+    double *samples;
+} running;
+
+static int compare(const void *a, const void *b)
+{
+    const double x = *(const double *)a;
+    const double y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static void summarize(double *samples, size_t count, bench_timing *timing)
+{
+    qsort(samples, count, sizeof samples[0], compare);
+    timing->samples = count;
+    timing->minimum = samples[0];
+    timing->median = samples[count / 2];
+    timing->quartile_low = samples[count / 4];
+    timing->quartile_high = samples[count * 3 / 4];
+}
+
+static double sample(const bench_contender *contender, const running *run)
+{
+    const double start = now_us();
+    for (int i = 0; i < run->calls; i++) {
+        contender->call(run->state);
+    }
+    return (now_us() - start) / run->calls;
+}
+
+/* One call to warm up, one to see how long it is. */
+static bool start(const bench_contender *contender, running *run)
+{
+    if (!contender->call(run->state)) {
+        return false;
+    }
+    run->calls = 1;
+    const double first = sample(contender, run);
+    run->calls = first < SAMPLE_US ? (int)(SAMPLE_US / (first + 0.01)) + 1 : 1;
+    return true;
+}
+
+static size_t sample_all(bool threads, double seconds, const bench_result *result, running runs[BENCH_CONTENDERS])
+{
+    const struct timespec rest = {0, REST_NS};
+    const double end = now_us() + seconds * 1e6;
+    size_t count = 0;
+    while (count < SAMPLES_MAXIMUM && (count < SAMPLES_MINIMUM || now_us() < end)) {
+        for (int i = 0; i < BENCH_CONTENDERS; i++) {
+            /* Each round begins with another one, so that nobody always follows the same. */
+            const int c = (int)((count + (size_t)i) % BENCH_CONTENDERS);
+            if (result->timings[c].ran) {
+                runs[c].samples[count] = sample(contenders[c], &runs[c]);
+                if (threads) {
+                    nanosleep(&rest, NULL);
+                }
+            }
+        }
+        count++;
+    }
+    return count;
+}
+
+bool bench_measure(const bench_case *what, double seconds, bench_result *result, char why[256])
+{
+    bench_data data;
+    running runs[BENCH_CONTENDERS];
+    memset(runs, 0, sizeof runs);
+    memset(result, 0, sizeof *result);
+    result->what = *what;
+    bool good = make_data(what, &data);
+    snprintf(why, 256, "out of memory for the buffers of the case");
+    result->bytes = data.bytes;
+    for (int c = 0; good && c < BENCH_CONTENDERS; c++) {
+        bench_timing *const timing = &result->timings[c];
+        timing->ran = contenders[c]->prepare(what, &data, &runs[c].state, timing->why);
+        if (timing->ran && !start(contenders[c], &runs[c])) {
+            timing->ran = false;
+            snprintf(timing->why, sizeof timing->why, "%s",
+                     c == BENCH_OURS ? rmsnorm_last_error() : "its first call failed");
+        }
+        runs[c].samples = malloc(SAMPLES_MAXIMUM * sizeof(double));
+        good = runs[c].samples != NULL;
+    }
+    if (good && !result->timings[BENCH_OURS].ran) {
+        snprintf(why, 256, "%s", result->timings[BENCH_OURS].why);
+        good = false;
+    }
+    const size_t count = good ? sample_all(what->threads > 1, seconds, result, runs) : 0;
+    for (int c = 0; c < BENCH_CONTENDERS; c++) {
+        if (good && result->timings[c].ran) {
+            summarize(runs[c].samples, count, &result->timings[c]);
+        }
+        if (runs[c].state != NULL) {
+            contenders[c]->release(runs[c].state);
+        }
+        free(runs[c].samples);
+    }
+    release_data(&data);
+    return good;
+}
+
+double bench_against_ort(const bench_result *result)
+{
+    const bench_timing *const ours = &result->timings[BENCH_OURS];
+    const bench_timing *const ort = &result->timings[BENCH_ORT];
+    return ours->ran && ort->ran ? ort->median / ours->median : 0.0;
+}
+
+double bench_of_copy_limit(const bench_result *result)
+{
+    double best = 0.0;
+    for (int c = BENCH_MEMCPY; c < BENCH_CONTENDERS; c++) {
+        const bench_timing *const copy = &result->timings[c];
+        if (copy->ran && (best == 0.0 || copy->median < best)) {
+            best = copy->median;
+        }
+    }
+    return result->timings[BENCH_OURS].ran ? best / result->timings[BENCH_OURS].median : 0.0;
+}

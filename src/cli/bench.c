@@ -1,0 +1,229 @@
+/* bench.c: rmsnorm bench: our call, ONNX Runtime's where it is there, and copies of the same bytes, interleaved. */
+#define _XOPEN_SOURCE 700
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "bench/bench.h"
+#include "cli.h"
+#include "context.h"
+#include "options.h"
+
+enum { OP = 1, SHAPE, DTYPE, GAMMA_DTYPE, BIAS, SUM, SECONDS, TABLE, MARKDOWN, SVG };
+
+static const rmsnorm_cli_option options[] = {
+    {OP, 0, "op", "[DOMAIN::]NAME", "the operator (SimplifiedLayerNormalization)"},
+    {SHAPE, 0, "shape", "ROWSxHIDDEN", "rows and elements per row (128x4096)"},
+    {DTYPE, 0, "dtype", "DTYPE", "of the input: float, float16, bfloat16, double (float)"},
+    {GAMMA_DTYPE, 0, "gamma-dtype", "DTYPE", "of gamma and output (as --dtype)"},
+    {BIAS, 0, "bias", NULL, "the skip operator with a bias"},
+    {SUM, 0, "sum", NULL, "the skip operator with its sum output"},
+    {SECONDS, 0, "seconds", "SECONDS", "how long to measure each case (3)"},
+    {TABLE, 0, "table", NULL, "the published table: both operators, three types, six shapes"},
+    {MARKDOWN, 0, "markdown", NULL, "a Markdown table"},
+    {SVG, 0, "svg", "FILE", "a chart too: time per element against bytes"},
+};
+
+static const rmsnorm_cli_usage usage = {
+    .command = "bench",
+    .synopsis = "[--op NAME] [--shape ROWSxHIDDEN] [--dtype DTYPE]...\n--table",
+    .text =
+        "Times rmsnorm_run, whole calls with their checks, beside ONNX Runtime (the library that the environment's\n"
+        "RMSNORM_ORT_LIBRARY names, or the system's) and beside copies of as many bytes, interleaved in one process on\n"
+        "the same buffers. Shows medians, quartiles and ratios; `of copy` is the best copy's time by ours.\n",
+    .options = options,
+    .option_count = sizeof options / sizeof options[0],
+    .computes = true,
+};
+
+enum { CASES_MAXIMUM = 64 };
+
+typedef struct request {
+    bench_case one;
+    bool table, markdown, gamma_given;
+    double seconds;
+    const char *svg;
+} request;
+
+static int read_shape(const char *text, bench_case *what)
+{
+    char rest;
+    long long rows;
+    long long hidden_size;
+    if (sscanf(text, "%12lldx%12lld%c", &rows, &hidden_size, &rest) != 2 || rows < 1 || hidden_size < 1 ||
+        rows > ((long long)1 << 36) / hidden_size) {
+        return rmsnorm_cli_fail("--shape is '%s', allowed is ROWSxHIDDEN, both at least 1, at most 2^36 elements",
+                                text);
+    }
+    what->rows = rows;
+    what->hidden_size = hidden_size;
+    return RMSNORM_CLI_DONE;
+}
+
+static int read_dtype(const char *name, const char *text, rmsnorm_dtype *dtype)
+{
+    *dtype = rmsnorm_dtype_from_name(text);
+    return *dtype != RMSNORM_UNDEFINED
+               ? RMSNORM_CLI_DONE
+               : rmsnorm_cli_fail("%s is '%s', allowed are float, float16, bfloat16, double", name, text);
+}
+
+static int read_seconds(const char *text, double *seconds)
+{
+    char *end;
+    *seconds = strtod(text, &end);
+    return *end == '\0' && end != text && *seconds > 0 && *seconds <= 3600
+               ? RMSNORM_CLI_DONE
+               : rmsnorm_cli_fail("--seconds is '%s', allowed is a number above 0, at most 3600", text);
+}
+
+static int take(int id, const char *value, request *asked)
+{
+    switch (id) {
+    case OP:
+        asked->one.op = rmsnorm_operator_parse(value);
+        return asked->one.op != NULL ? RMSNORM_CLI_DONE : rmsnorm_cli_fail_library();
+    case SHAPE:
+        return read_shape(value, &asked->one);
+    case DTYPE:
+        return read_dtype("--dtype", value, &asked->one.dtype);
+    case GAMMA_DTYPE:
+        asked->gamma_given = true;
+        return read_dtype("--gamma-dtype", value, &asked->one.gamma_dtype);
+    case BIAS:
+        asked->one.bias = true;
+        return RMSNORM_CLI_DONE;
+    case SUM:
+        asked->one.sum = true;
+        return RMSNORM_CLI_DONE;
+    case SECONDS:
+        return read_seconds(value, &asked->seconds);
+    case TABLE:
+        asked->table = true;
+        return RMSNORM_CLI_DONE;
+    case MARKDOWN:
+        asked->markdown = true;
+        return RMSNORM_CLI_DONE;
+    case SVG:
+        asked->svg = value;
+        return RMSNORM_CLI_DONE;
+    default:
+        return rmsnorm_cli_fail("bench takes no argument, '%s' was given; --op and --shape name the case", value);
+    }
+}
+
+static int check(const request *asked)
+{
+    const bool skip = asked->one.op->kind == RMSNORM_SKIP_SIMPLIFIED_LAYER_NORMALIZATION;
+    if ((asked->one.bias || asked->one.sum) && !skip) {
+        return rmsnorm_cli_fail(
+            "%s has neither a bias nor a sum output: --bias and --sum go with SkipSimplifiedLayerNormalization",
+            asked->one.op->name);
+    }
+    return RMSNORM_CLI_DONE;
+}
+
+/* What is measured now, on a terminal alone. */
+static void show_progress(size_t done, size_t count, const bench_case *what)
+{
+    if (isatty(STDERR_FILENO)) {
+        char name[48];
+        char types[48];
+        bench_name(what, name, sizeof name);
+        bench_types(what, types, sizeof types);
+        fprintf(stderr, "\r\033[K%zu/%zu  %s %s %lldx%lld, %zu thread%s", done + 1, count, name, types,
+                (long long)what->rows, (long long)what->hidden_size, what->threads, what->threads == 1 ? "" : "s");
+    }
+}
+
+static int measure(const bench_case *cases, size_t count, double seconds, bench_result *results)
+{
+    for (size_t i = 0; i < count; i++) {
+        char why[256];
+        show_progress(i, count, &cases[i]);
+        const bool good = bench_measure(&cases[i], seconds, &results[i], why);
+        if (isatty(STDERR_FILENO)) {
+            fprintf(stderr, "\r\033[K");
+        }
+        if (!good) {
+            return rmsnorm_cli_fail("%s", why);
+        }
+    }
+    return RMSNORM_CLI_DONE;
+}
+
+static int write_chart(const char *path, const bench_result *results, size_t count)
+{
+    FILE *const file = fopen(path, "w");
+    if (file == NULL) {
+        return rmsnorm_cli_fail("--svg: %s cannot be written: %s", path, strerror(errno));
+    }
+    bench_print_svg(file, results, count);
+    const bool failed = ferror(file) != 0;
+    return fclose(file) != 0 || failed ? rmsnorm_cli_fail("--svg: %s cannot be written", path) : RMSNORM_CLI_DONE;
+}
+
+static int bench(const request *asked, const bench_case *cases, size_t count, bench_printer *print)
+{
+    bench_result *const results = rmsnorm_cli_allocate(count, sizeof *results);
+    int code = measure(cases, count, asked->seconds, results);
+    if (code == RMSNORM_CLI_DONE) {
+        print(stdout, results, count);
+        const bench_timing *const ort = &results[0].timings[BENCH_ORT];
+        if (print != bench_print_json && !ort->ran) {
+            printf("without ONNX Runtime: %s\n", ort->why);
+        }
+        code = asked->svg != NULL ? write_chart(asked->svg, results, count) : RMSNORM_CLI_DONE;
+    }
+    free(results);
+    return code;
+}
+
+int rmsnorm_cli_bench(int argc, char **argv)
+{
+    rmsnorm_cli_args args = {.usage = &usage, .argc = argc, .argv = argv};
+    request asked = {.one = {.op = rmsnorm_operator_find("", "SimplifiedLayerNormalization", 0),
+                             .dtype = RMSNORM_FLOAT,
+                             .rows = 128,
+                             .hidden_size = 4096},
+                     .seconds = 3};
+    const char *value;
+    int id;
+    while ((id = rmsnorm_cli_next(&args, &value)) >= 0) {
+        const int code = take(id, value, &asked);
+        if (code != RMSNORM_CLI_DONE) {
+            return code;
+        }
+    }
+    if (id != RMSNORM_CLI_END) {
+        return rmsnorm_cli_stopped(id);
+    }
+    int code = check(&asked);
+    rmsnorm_cli_context context;
+    if (code == RMSNORM_CLI_DONE) {
+        code = rmsnorm_cli_context_open(&args, &context);
+    }
+    if (code != RMSNORM_CLI_DONE) {
+        return code;
+    }
+    bench_case cases[CASES_MAXIMUM];
+    size_t count = 1;
+    if (asked.table) {
+        count = bench_table(cases, CASES_MAXIMUM);
+    } else {
+        cases[0] = asked.one;
+        cases[0].gamma_dtype = asked.gamma_given ? asked.one.gamma_dtype : asked.one.dtype;
+        cases[0].threads = context.threads;
+    }
+    for (size_t i = 0; i < count; i++) {
+        cases[i].isa = context.isa;
+    }
+    rmsnorm_cli_context_close(&context);
+    return bench(&asked, cases, count,
+                 args.json        ? bench_print_json
+                 : asked.markdown ? bench_print_markdown
+                                  : bench_print_text);
+}
