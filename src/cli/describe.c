@@ -13,8 +13,8 @@
 enum { FORMAT = 1, NO_PROSE };
 
 static const rmsnorm_cli_option options[] = {
-    {FORMAT, 0, "format", "FORMAT", "text (default), markdown, or json, which is what --json says", false},
-    {NO_PROSE, 0, "no-prose", NULL, "facts without the descriptions", false},
+    {FORMAT, 0, "format", "FORMAT", "text (default), markdown, or json, which is what --json says"},
+    {NO_PROSE, 0, "no-prose", NULL, "facts without the descriptions"},
 };
 
 static const rmsnorm_cli_usage usage = {

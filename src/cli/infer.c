@@ -14,9 +14,9 @@
 enum { OP = 1, ATTRIBUTE, OUTPUT };
 
 static const rmsnorm_cli_option options[] = {
-    {OP, 0, "op", "NAME", "the operator: [DOMAIN::]NAME, see rmsnorm describe", false},
-    {ATTRIBUTE, 0, "attr", "NAME=VALUE", "an attribute (again for more)", true},
-    {OUTPUT, 'o', "output", "NAME", "only this output (again for more; default: all)", true},
+    {OP, 0, "op", "NAME", "the operator: [DOMAIN::]NAME, see rmsnorm describe"},
+    {ATTRIBUTE, 0, "attr", "NAME=VALUE", "an attribute (again for more)"},
+    {OUTPUT, 'o', "output", "NAME", "only this output (again for more; default: all)"},
 };
 
 static const rmsnorm_cli_usage usage = {
@@ -29,6 +29,7 @@ static const rmsnorm_cli_usage usage = {
         "given is left out.\n",
     .options = options,
     .option_count = sizeof options / sizeof options[0],
+    .again = 1UL << ATTRIBUTE | 1UL << OUTPUT,
 };
 
 typedef struct request {

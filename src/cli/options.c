@@ -11,14 +11,13 @@
 enum { ISA = 1000, THREADS, JSON, HELP, VERSION };
 
 static const rmsnorm_cli_option computing[] = {
-    {ISA, 0, "isa", "ISA", "at most this instruction set: scalar, neon, avx2, avx512 (RMSNORM_ISA does the same)",
-     false},
-    {THREADS, 0, "threads", "N", "threads, 1 to 1024 (default: one per core; 1 starts none)", false},
+    {ISA, 0, "isa", "ISA", "at most this instruction set: scalar, neon, avx2, avx512 (RMSNORM_ISA does the same)"},
+    {THREADS, 0, "threads", "N", "threads, 1 to 1024 (default: one per core; 1 starts none)"},
 };
 static const rmsnorm_cli_option always[] = {
-    {JSON, 0, "json", NULL, "print the answer as JSON", false},
-    {HELP, 'h', "help", NULL, "print this page", false},
-    {VERSION, 0, "version", NULL, "print the version", false},
+    {JSON, 0, "json", NULL, "print the answer as JSON"},
+    {HELP, 'h', "help", NULL, "print this page"},
+    {VERSION, 0, "version", NULL, "print the version"},
 };
 
 /* The own options of the subcommand, then the common ones; NULL past the last. */
@@ -149,7 +148,9 @@ static int take_value(rmsnorm_cli_args *args, const rmsnorm_cli_option *option, 
         }
         *value = args->argv[++args->at];
     }
-    if (!option->again && (args->seen >> place & 1) != 0) {
+    const bool own = place < args->usage->option_count;
+    const bool again = own && (args->usage->again >> option->id & 1) != 0;
+    if (!again && (args->seen >> place & 1) != 0) {
         return rmsnorm_cli_fail("option '--%s' is given twice, once is allowed", option->name);
     }
     args->seen |= 1UL << place;

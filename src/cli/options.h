@@ -13,7 +13,6 @@ typedef struct rmsnorm_cli_option {
     const char *name;  /* "output" for --output */
     const char *value; /* what it takes: "NAME=FILE"; NULL for a switch */
     const char *help;
-    bool again; /* may be given more than once; switches may in any case */
 } rmsnorm_cli_option;
 
 typedef struct rmsnorm_cli_usage {
@@ -22,7 +21,8 @@ typedef struct rmsnorm_cli_usage {
     const char *text;     /* what it does */
     const rmsnorm_cli_option *options;
     size_t option_count;
-    bool computes; /* --isa and --threads make sense */
+    unsigned long again; /* 1UL << ID of each own option whose value may be given more than once */
+    bool computes;       /* --isa and --threads make sense */
 } rmsnorm_cli_usage;
 
 enum {

@@ -9,12 +9,11 @@
 enum { OP = 1, ATTRIBUTE, INPUT, OUTPUT, OUTPUT_DIR };
 
 static const rmsnorm_cli_option options[] = {
-    {OP, 0, "op", "NAME", "run one operator: [DOMAIN::]NAME, see rmsnorm describe", false},
-    {ATTRIBUTE, 0, "attr", "NAME=VALUE", "an attribute of the operator (again for more)", true},
-    {INPUT, 0, "input", "NAME=FILE", "an input of the model by name (again for more)", true},
-    {OUTPUT, 'o', "output", "NAME[=FILE]", "write an output; without FILE ask for it (again for more)", true},
-    {OUTPUT_DIR, 0, "output-dir", "DIR", "write every output to DIR/NAME.npy; DIR is made, its parent must be there",
-     false},
+    {OP, 0, "op", "NAME", "run one operator: [DOMAIN::]NAME, see rmsnorm describe"},
+    {ATTRIBUTE, 0, "attr", "NAME=VALUE", "an attribute of the operator (again for more)"},
+    {INPUT, 0, "input", "NAME=FILE", "an input of the model by name (again for more)"},
+    {OUTPUT, 'o', "output", "NAME[=FILE]", "write an output; without FILE ask for it (again for more)"},
+    {OUTPUT_DIR, 0, "output-dir", "DIR", "write every output to DIR/NAME.npy; DIR is made, its parent must be there"},
 };
 
 static const rmsnorm_cli_usage usage = {
@@ -34,6 +33,7 @@ static const rmsnorm_cli_usage usage = {
         "other than letters, digits, _, - and a . that is not the first become %XX.\n" RMSNORM_CLI_RANDOM_HELP,
     .options = options,
     .option_count = sizeof options / sizeof options[0],
+    .again = 1UL << ATTRIBUTE | 1UL << INPUT | 1UL << OUTPUT,
     .computes = true,
 };
 

@@ -15,8 +15,8 @@
 enum { RTOL = 1, ATOL };
 
 static const rmsnorm_cli_option options[] = {
-    {RTOL, 0, "rtol", "X", "another relative tolerance, for every type", false},
-    {ATOL, 0, "atol", "X", "another absolute tolerance, for every type", false},
+    {RTOL, 0, "rtol", "X", "another relative tolerance, for every type"},
+    {ATOL, 0, "atol", "X", "another absolute tolerance, for every type"},
 };
 
 static const char about[] =

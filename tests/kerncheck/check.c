@@ -7,7 +7,7 @@
 #include <string.h>
 
 #define MAX_PRINTED 20
-#define MOST_JUDGED 1500000 /* elements; of larger tensors some rows only */
+#define MOST_JUDGED 400000 /* elements; of larger tensors some rows only */
 
 /* ---- Reports ---- */
 

@@ -15,8 +15,8 @@ typedef struct buffer {
 /* At least `bytes`; the content is lost when it grows. Ends the program when there is no memory. */
 char *buffer_reserve(buffer *b, size_t bytes);
 
-/* What one line of the report says. The rounding of its inverse root is an error that all elements of a row share, so the
- * mean error is taken over the rows' means. */
+/* What one line of the report says. The rounding of its inverse root is an error that all elements of a row share, so
+ * the mean error is taken over the rows' means. */
 typedef struct tally {
     uint64_t calls, elements, judged, misrounded, rows;
     double largest_ulps, sum_of_row_means;
