@@ -120,7 +120,8 @@ void bench_print_svg(FILE *file, const bench_result *results, size_t count)
         panels += is_first(results, r);
     }
     const double width = PANEL_WIDTH * (panels < COLUMNS ? (double)(panels > 0 ? panels : 1) : COLUMNS);
-    const double height = PANEL_HEIGHT * (double)((panels + COLUMNS - 1) / COLUMNS) + 30;
+    const size_t lines = (panels + COLUMNS - 1) / COLUMNS;
+    const double height = PANEL_HEIGHT * (double)lines + 30;
     fprintf(file,
             "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%.0f\" height=\"%.0f\" viewBox=\"0 0 %.0f %.0f\" "
             "font-family=\"sans-serif\" font-size=\"11\">\n<rect width=\"100%%\" height=\"100%%\" fill=\"white\"/>\n",
@@ -134,8 +135,9 @@ void bench_print_svg(FILE *file, const bench_result *results, size_t count)
         if (!is_first(results, r)) {
             continue;
         }
+        const size_t line = panel / COLUMNS;
         fprintf(file, "<g transform=\"translate(%.0f %.0f)\">\n", PANEL_WIDTH * (double)(panel % COLUMNS),
-                30 + PANEL_HEIGHT * (double)(panel / COLUMNS));
+                30 + PANEL_HEIGHT * (double)line);
         print_axes(file, &results[r]);
         for (int s = 0; s < SERIES_COUNT; s++) {
             print_series(file, results, count, r, s);

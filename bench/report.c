@@ -39,6 +39,12 @@ enum {
 static const char *const heads[CELLS] = {"op",           "types",  "shape", "threads",      "ours us",
                                          "quartiles us", "ORT us", "ratio", "best copy us", "of copy"};
 
+/* Three digits, or all before the point where there are more. */
+static void print_number(char cell[48], double number)
+{
+    snprintf(cell, 48, number >= 1000 ? "%.0f" : "%.3g", number);
+}
+
 static void fill(const bench_result *result, char cells[CELLS][48])
 {
     const bench_timing *const ours = &result->timings[BENCH_OURS];
@@ -49,24 +55,18 @@ static void fill(const bench_result *result, char cells[CELLS][48])
     bench_types(&result->what, cells[CELL_TYPES], sizeof cells[0]);
     snprintf(cells[CELL_SHAPE], sizeof cells[0], "%" PRId64 "x%" PRId64, result->what.rows, result->what.hidden_size);
     snprintf(cells[CELL_THREADS], sizeof cells[0], "%zu", result->what.threads);
-    snprintf(cells[CELL_OURS], sizeof cells[0], "%.3g", ours->median);
-    snprintf(cells[CELL_SPREAD], sizeof cells[0], "%.3g..%.3g", ours->quartile_low, ours->quartile_high);
+    print_number(cells[CELL_OURS], ours->median);
+    char high[48];
+    print_number(cells[CELL_SPREAD], ours->quartile_low);
+    print_number(high, ours->quartile_high);
+    const size_t length = strlen(cells[CELL_SPREAD]);
+    snprintf(cells[CELL_SPREAD] + length, sizeof cells[0] - length, "..%s", high);
     if (ort->ran) {
-        snprintf(cells[CELL_ORT], sizeof cells[0], "%.3g", ort->median);
+        print_number(cells[CELL_ORT], ort->median);
         snprintf(cells[CELL_RATIO], sizeof cells[0], "%.2f", bench_against_ort(result));
     }
-    snprintf(cells[CELL_COPY], sizeof cells[0], "%.3g", of_copy * ours->median);
+    print_number(cells[CELL_COPY], of_copy * ours->median);
     snprintf(cells[CELL_OF_COPY], sizeof cells[0], "%.2f", of_copy);
-    for (int i = CELL_OURS; i < CELLS; i++) { /* 1.23e+05 is for machines */
-        double number;
-        char rest;
-        if (i != CELL_SPREAD && sscanf(cells[i], "%lf%c", &number, &rest) == 1 && number >= 1000) {
-            snprintf(cells[i], sizeof cells[0], "%.0f", number);
-        }
-    }
-    if (ours->quartile_high >= 1000) {
-        snprintf(cells[CELL_SPREAD], sizeof cells[0], "%.0f..%.0f", ours->quartile_low, ours->quartile_high);
-    }
 }
 
 void bench_print_text(FILE *file, const bench_result *results, size_t count)

@@ -26,7 +26,7 @@ size_t bench_table(bench_case *cases, size_t capacity)
         const bool sum = i >= CASES - SUM_CASES;
         const size_t shape = sum ? 2 + (i - (CASES - SUM_CASES)) : i % SHAPES;
         const rmsnorm_dtype dtype = sum ? RMSNORM_FLOAT : dtypes[i / SHAPES % DTYPES];
-        cases[i] = (bench_case){.op = operators[sum ? 1 : i / (SHAPES * DTYPES)],
+        cases[i] = (bench_case){.op = operators[sum ? 1 : i / SHAPES / DTYPES],
                                 .dtype = dtype,
                                 .gamma_dtype = dtype,
                                 .rows = shapes[shape].rows,

@@ -21,7 +21,8 @@ static int first_of(int rank, int ranks)
     return HIDDEN * rank / ranks;
 }
 
-static rmsnorm_rows slice(const float *input, const float *gamma, float *output, int hidden_size)
+/* Without an output yet. */
+static rmsnorm_rows slice(const float *input, const float *gamma, int hidden_size)
 {
     const rmsnorm_rows rows = {.rows = ROWS,
                                .hidden_size = hidden_size,
@@ -32,7 +33,6 @@ static rmsnorm_rows slice(const float *input, const float *gamma, float *output,
                                .input = input,
                                .input_stride = hidden_size,
                                .gamma = gamma,
-                               .output = output,
                                .output_stride = hidden_size};
     return rows;
 }
@@ -76,7 +76,8 @@ static int compare(const float *output, int first, int count)
     static float input[ROWS * HIDDEN], gamma[HIDDEN], whole[ROWS * HIDDEN];
     int worst = 0;
     fill(input, gamma, 0, HIDDEN);
-    const rmsnorm_rows rows = slice(input, gamma, whole, HIDDEN);
+    rmsnorm_rows rows = slice(input, gamma, HIDDEN);
+    rows.output = whole;
     rmsnorm_rows_run(&rows, 0, ROWS, RMSNORM_ISA_AUTO);
     for (int row = 0; row < ROWS; row++) {
         for (int i = 0; i < count; i++) {
@@ -99,7 +100,8 @@ int main(int argc, char **argv)
     const int first = first_of(rank, ranks);
     const int count = first_of(rank + 1, ranks) - first;
     fill(input, gamma, first, count);
-    const rmsnorm_rows rows = slice(input, gamma, output, count);
+    rmsnorm_rows rows = slice(input, gamma, count);
+    rows.output = output;
     double sums[ROWS];
     rmsnorm_partial_sums(&rows, 0, ROWS, sums, RMSNORM_ISA_AUTO);
     all_reduce(sums, ranks);
@@ -108,7 +110,11 @@ int main(int argc, char **argv)
     double of_first[ROWS];
     memcpy(of_first, sums, sizeof of_first);
     MPI_Bcast(of_first, ROWS, MPI_DOUBLE, 0, MPI_COMM_WORLD);
-    int result[2] = {compare(output, first, count), memcmp(of_first, sums, sizeof sums) != 0};
+    int differ = 0;
+    for (int row = 0; row < ROWS; row++) {
+        differ += of_first[row] != sums[row];
+    }
+    int result[2] = {compare(output, first, count), differ};
     int worst[2];
     MPI_Reduce(result, worst, 2, MPI_INT, MPI_MAX, 0, MPI_COMM_WORLD);
     const int good = worst[0] <= 1 && worst[1] == 0;

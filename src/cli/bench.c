@@ -50,11 +50,11 @@ typedef struct request {
 
 static int read_shape(const char *text, bench_case *what)
 {
-    char rest;
-    long long rows;
-    long long hidden_size;
-    if (sscanf(text, "%12lldx%12lld%c", &rows, &hidden_size, &rest) != 2 || rows < 1 || hidden_size < 1 ||
-        rows > ((long long)1 << 36) / hidden_size) {
+    const long long most = 1LL << 36;
+    char *end;
+    const long long rows = strtoll(text, &end, 10);
+    const long long hidden_size = *end == 'x' ? strtoll(end + 1, &end, 10) : 0;
+    if (*end != '\0' || rows < 1 || hidden_size < 1 || rows > most || hidden_size > most / rows) {
         return rmsnorm_cli_fail("--shape is '%s', allowed is ROWSxHIDDEN, both at least 1, at most 2^36 elements",
                                 text);
     }

@@ -89,14 +89,13 @@ static factor split_factor(double inv, double scale, double smallest, double lar
 static factor wide_factor(const rmsnorm_choice *choice, const rmsnorm_row *row, rmsnorm_sum sum, int64_t n,
                           double epsilon)
 {
-    double v = mean_square(sum, n, epsilon);
+    const double v = mean_square(sum, n, epsilon);
     double scale = 1.0;
     const bool leaves = !(v >= 0x1p-900 && v <= 0x1p900);
     if (leaves && choice->type_x == F64 && !(v < 0x1p-900 && epsilon != 0.0)) {
         scale = v < 0x1p-900 ? 0x1p600 : 0x1p-600;
         sum = rmsnorm_special_sum(row->input, scale, n);
         epsilon = epsilon * scale * scale;
-        v = mean_square(sum, n, epsilon);
     }
     return split_factor(inverse_root_wide(sum, n, epsilon), scale, DBL_MIN, DBL_MAX);
 }
