@@ -55,8 +55,9 @@ static bool is_straight(const rmsnorm_problem *problem)
 {
     const bool one_gamma = problem->outer_count == 0 || (problem->outer_count == 1 && problem->outer[0].stride == 0);
     const bool whole = problem->inner_count == 1 && problem->inner[0].stride == 1;
-    return one_gamma && whole && problem->rows.dtype == problem->rows.gamma_dtype &&
-           problem->rows.stash_dtype != RMSNORM_DOUBLE && problem->rows.hidden_size % RMSNORM_LANES == 0;
+    const bool one_type = problem->rows.dtype == problem->rows.gamma_dtype && problem->rows.dtype != RMSNORM_DOUBLE;
+    return one_gamma && whole && one_type && problem->rows.stash_dtype != RMSNORM_DOUBLE &&
+           problem->rows.hidden_size % RMSNORM_LANES == 0;
 }
 
 rmsnorm_choice rmsnorm_choose(const rmsnorm_problem *problem, bool read_soon, const rmsnorm_kernels *kernels)

@@ -34,6 +34,22 @@ static void check_row(const uint16_t *row)
     }
 }
 
+/* With a gamma of ones and epsilon 0. */
+static void normalize(const char *name, const rmsnorm_tensor *input, rmsnorm_tensor *output)
+{
+    uint16_t gamma[HIDDEN];
+    for (int i = 0; i < HIDDEN; i++) {
+        gamma[i] = 0x3c00;
+    }
+    const rmsnorm_tensor scale = {.dtype = RMSNORM_FLOAT16, .rank = 1, .dims = {HIDDEN}, .data = gamma};
+    const rmsnorm_tensor *const inputs[] = {input, &scale};
+    rmsnorm_attributes attributes;
+    const rmsnorm_operator *const op = rmsnorm_operator_find("", name, 0);
+    rmsnorm_attributes_init(op, &attributes);
+    attributes.epsilon = 0.0f;
+    assert_int_equal(rmsnorm_run(op, &attributes, inputs, 2, &output, 1, NULL), RMSNORM_OK);
+}
+
 static void test_rows_beyond_2_to_the_32_elements(void **state)
 {
     (void)state;
@@ -45,25 +61,14 @@ static void test_rows_beyond_2_to_the_32_elements(void **state)
     if (x == NULL || y == NULL) {
         skip();
     }
-    uint16_t gamma[HIDDEN];
-    for (int i = 0; i < HIDDEN; i++) {
-        gamma[i] = 0x3c00;
-    }
     for (int64_t row = 0; row < rows; row++) {
         fill_row(x + row * stride, row);
     }
     const rmsnorm_tensor input = {
         .dtype = RMSNORM_FLOAT16, .rank = 2, .dims = {rows, HIDDEN}, .data = x, .row_stride = stride};
-    const rmsnorm_tensor scale = {.dtype = RMSNORM_FLOAT16, .rank = 1, .dims = {HIDDEN}, .data = gamma};
     rmsnorm_tensor output = input;
     output.data = y;
-    const rmsnorm_tensor *const inputs[] = {&input, &scale};
-    rmsnorm_tensor *const outputs[] = {&output};
-    rmsnorm_attributes attributes;
-    const rmsnorm_operator *const op = rmsnorm_operator_find("", "SimplifiedLayerNormalization", 1);
-    rmsnorm_attributes_init(op, &attributes);
-    attributes.epsilon = 0.0f;
-    assert_int_equal(rmsnorm_run(op, &attributes, inputs, 2, outputs, 1, NULL), RMSNORM_OK);
+    normalize("SimplifiedLayerNormalization", &input, &output);
     for (int64_t row = 0; row < rows; row++) {
         check_row(y + row * stride);
         assert_int_equal(y[row * stride + HIDDEN - 1 + (row + 1 < rows)], row + 1 < rows ? 0 : 0xbc00);
@@ -86,19 +91,8 @@ static void test_more_than_2_to_the_31_elements_in_place(void **state)
     for (int64_t row = 0; row < rows; row++) {
         fill_row(x + row * HIDDEN, row);
     }
-    uint16_t gamma[HIDDEN];
-    for (int i = 0; i < HIDDEN; i++) {
-        gamma[i] = 0x3c00;
-    }
     rmsnorm_tensor tensor = {.dtype = RMSNORM_FLOAT16, .rank = 2, .dims = {rows, HIDDEN}, .data = x};
-    const rmsnorm_tensor scale = {.dtype = RMSNORM_FLOAT16, .rank = 1, .dims = {HIDDEN}, .data = gamma};
-    const rmsnorm_tensor *const inputs[] = {&tensor, &scale};
-    rmsnorm_tensor *const outputs[] = {&tensor};
-    rmsnorm_attributes attributes;
-    const rmsnorm_operator *const op = rmsnorm_operator_find("", "RMSNormalization", 23);
-    rmsnorm_attributes_init(op, &attributes);
-    attributes.epsilon = 0.0f;
-    assert_int_equal(rmsnorm_run(op, &attributes, inputs, 2, outputs, 1, NULL), RMSNORM_OK);
+    normalize("RMSNormalization", &tensor, &tensor);
     for (int64_t row = 0; row < rows; row++) {
         check_row(x + row * HIDDEN);
     }
