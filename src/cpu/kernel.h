@@ -55,10 +55,10 @@ typedef void rmsnorm_scale_kernel(const rmsnorm_row *row, const void *gamma, int
                                   int64_t begin, int64_t end);
 
 /* The straight path: T = V, gamma of hidden_size elements. Scales row as a scale kernel does, and returns the sum of squares
- * of next as the sum kernel does; both have n elements, a multiple of
+ * of next as the sum kernel does; asks for ahead, which is read some calls later. All have n elements, a multiple of
  * RMSNORM_LANES. */
 typedef rmsnorm_sum rmsnorm_step_kernel(const rmsnorm_row *row, const void *gamma, double inv, const rmsnorm_row *next,
-                                        int64_t n);
+                                        const rmsnorm_row *ahead, int64_t n);
 
 /* One instruction set. Which entries exist is the list kernels.inc; choose.c picks no other. */
 typedef struct rmsnorm_kernels {

@@ -223,6 +223,9 @@ static void finish_row(const rmsnorm_problem *problem, const rmsnorm_choice *cho
     scale_row(problem, choice, row, const_at(problem->rows.gamma, gamma_offset, gamma_size), by);
 }
 
+/* How far ahead of its first pass a row is asked for from memory. */
+#define AHEAD_BYTES 16384
+
 void rmsnorm_rows_range(const rmsnorm_problem *problem, const rmsnorm_choice *choice, int64_t begin, int64_t end)
 {
     if (begin >= end) {
@@ -233,6 +236,7 @@ void rmsnorm_rows_range(const rmsnorm_problem *problem, const rmsnorm_choice *ch
     const int64_t n = rows->hidden_size;
     const double epsilon = (double)rows->epsilon;
     const bool steps = choice->step != NULL && n <= block_length(n);
+    const int64_t ahead = 1 + AHEAD_BYTES / (n * (int64_t)rmsnorm_dtype_size(rows->dtype));
     rmsnorm_row row = row_at(rows, begin);
     factor by = factor_of(choice, &row, sum_row(choice->sum, &row, n), n, epsilon);
     for (int64_t index = begin; index < end; index++) {
@@ -241,7 +245,8 @@ void rmsnorm_rows_range(const rmsnorm_problem *problem, const rmsnorm_choice *ch
         if (index + 1 == end) {
             finish_row(problem, choice, index, &row, &now);
         } else if (steps && !now.special) {
-            by = factor_of(choice, &next, choice->step(&row, rows->gamma, now.inv, &next, n), n, epsilon);
+            const rmsnorm_row later = row_at(rows, index + 1 + ahead < end ? index + 1 + ahead : index);
+            by = factor_of(choice, &next, choice->step(&row, rows->gamma, now.inv, &next, &later, n), n, epsilon);
         } else {
             finish_row(problem, choice, index, &row, &now);
             by = factor_of(choice, &next, sum_row(choice->sum, &next, n), n, epsilon);

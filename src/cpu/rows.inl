@@ -404,10 +404,48 @@ INLINE void scale(rmsnorm_form form, rmsnorm_type type_x, rmsnorm_type type_y, r
 
 /* ---- both passes at once --------------------------------------------------------------------- */
 
+#define LINE 64 /* bytes */
+/* How far ahead of its stores a row's outputs are asked for, in bytes. */
+#define OUTPUT_AHEAD 2048
+/* The places in a row that are read ahead and written in turn when it comes from memory: so many pages are looked up, and
+ * so many banks of memory busy, at once. */
+#define PLACES 8
+
+INLINE void prefetch_inputs(rmsnorm_type type, rmsnorm_residual residual, const rmsnorm_row *row, int64_t i)
+{
+    UNROLL
+    for (int64_t byte = 0; byte < RMSNORM_LANES * size_of(type); byte += LINE) {
+        vf_prefetch_input((const char *)at(type, row->input, i) + byte);
+        if (residual != PLAIN) {
+            vf_prefetch_input((const char *)at(type, row->skip, i) + byte);
+        }
+    }
+}
+
+INLINE void prefetch_outputs(rmsnorm_type type, bool sum, const rmsnorm_row *row, int64_t i)
+{
+    UNROLL
+    for (int64_t byte = OUTPUT_AHEAD; byte < OUTPUT_AHEAD + RMSNORM_LANES * size_of(type); byte += LINE) {
+        vf_prefetch_output((const char *)at(type, row->output, i) + byte);
+        if (sum) {
+            vf_prefetch_output((const char *)at(type, row->sum, i) + byte);
+        }
+    }
+}
+
+/* The i-th element's place in the order of PLACES: a bijection of the groups of n elements. */
+INLINE int64_t in_turn(int64_t i, int64_t n)
+{
+    const uint64_t group = (uint64_t)i / RMSNORM_LANES;
+    const uint64_t each = (uint64_t)n / (PLACES * RMSNORM_LANES);
+    return group < each * PLACES ? (int64_t)((group % PLACES * each + group / PLACES) * RMSNORM_LANES) : i;
+}
+
 /* Scales a row while it sums the next one: reading from memory and writing to it overlap. The sum is that of the sum kernels:
  * the same links, chains and lanes. */
 INLINE rmsnorm_sum step(rmsnorm_form form, rmsnorm_type type, rmsnorm_residual residual, bool sum, bool stream,
-                        const rmsnorm_row *row, const void *gamma, double inv, const rmsnorm_row *next, int64_t n)
+                        const rmsnorm_row *row, const void *gamma, double inv, const rmsnorm_row *next,
+                        const rmsnorm_row *ahead, int64_t n)
 {
     const bool chains = type != F32;
     const int64_t chain_elements = CHAIN_LENGTH * RMSNORM_LANES;
@@ -424,7 +462,13 @@ INLINE rmsnorm_sum step(rmsnorm_form form, rmsnorm_type type, rmsnorm_residual r
             } else {
                 add_exact(type, residual, next, i, RMSNORM_LANES, lanes);
             }
-            scale_floats(form, type, type, residual, sum, stream, row, at(type, gamma, i), inv_float, i, RMSNORM_LANES);
+            const int64_t j = stream ? in_turn(i, n) : i;
+            if (stream) {
+                prefetch_inputs(type, residual, ahead, j);
+            } else {
+                prefetch_outputs(type, sum, row, i);
+            }
+            scale_floats(form, type, type, residual, sum, stream, row, at(type, gamma, j), inv_float, j, RMSNORM_LANES);
         }
         if (chains) {
             add_chain(chain, lanes);
@@ -455,16 +499,18 @@ INLINE rmsnorm_sum step(rmsnorm_form form, rmsnorm_type type, rmsnorm_residual r
     {                                                                                                            \
         scale(ONCE, type, type, residual, sum, row, gamma, gamma_step, inv, begin, end);                         \
     }
-#define STEP(form, type, residual, sum)                                                                            \
-    static rmsnorm_sum step_##form##_##type##_##residual##_##sum(const rmsnorm_row *row, const void *gamma,        \
-                                                                 double inv, const rmsnorm_row *next, int64_t n)   \
-    {                                                                                                              \
-        return step(form, type, residual, sum, false, row, gamma, inv, next, n);                                   \
-    }                                                                                                              \
-    static rmsnorm_sum stream_##form##_##type##_##residual##_##sum(const rmsnorm_row *row, const void *gamma,      \
-                                                                   double inv, const rmsnorm_row *next, int64_t n) \
-    {                                                                                                              \
-        return step(form, type, residual, sum, true, row, gamma, inv, next, n);                                    \
+#define STEP(form, type, residual, sum)                                                                       \
+    static rmsnorm_sum step_##form##_##type##_##residual##_##sum(const rmsnorm_row *row, const void *gamma,   \
+                                                                 double inv, const rmsnorm_row *next,         \
+                                                                 const rmsnorm_row *ahead, int64_t n)         \
+    {                                                                                                         \
+        return step(form, type, residual, sum, false, row, gamma, inv, next, ahead, n);                       \
+    }                                                                                                         \
+    static rmsnorm_sum stream_##form##_##type##_##residual##_##sum(const rmsnorm_row *row, const void *gamma, \
+                                                                   double inv, const rmsnorm_row *next,       \
+                                                                   const rmsnorm_row *ahead, int64_t n)       \
+    {                                                                                                         \
+        return step(form, type, residual, sum, true, row, gamma, inv, next, ahead, n);                        \
     }
 #include "cpu/kernels.inc"
 

@@ -81,6 +81,10 @@ static inline __m512i merge_bf16(vf even, vf odd)
 
 static inline void vf_store2_bf16(void *p, vf even, vf odd) { _mm512_storeu_si512(p, merge_bf16(even, odd)); }
 
+/* Macros, because gcc 12 takes a function that does nothing but this for one without effect. */
+#define vf_prefetch_input(p) _mm_prefetch((const char *)(p), _MM_HINT_T1)
+#define vf_prefetch_output(p) __builtin_prefetch(p, 1, 3)
+
 static inline void vf_stream_fence(void) { _mm_sfence(); }
 static inline void vf_stream_f32(void *p, vf a) { _mm512_stream_ps(p, a); }
 

@@ -118,6 +118,10 @@ static inline void vf_store2_n_bf16(void *p, vf even, vf odd, int n)
 }
 
 /* Intrinsics have no store past the cache. */
+/* Macros, because gcc 12 takes a function that does nothing but this for one without effect. */
+#define vf_prefetch_input(p) __builtin_prefetch(p, 0, 2)
+#define vf_prefetch_output(p) __builtin_prefetch(p, 1, 3)
+
 static inline void vf_stream_fence(void) {}
 static inline void vf_stream_f32(void *p, vf a) { vf_store_f32(p, a); }
 

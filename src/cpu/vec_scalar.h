@@ -54,6 +54,9 @@ static inline void vf_store_bf16(void *p, vf a)
 }
 
 /* Stores past the cache, to multiples of 64 bytes. */
+#define vf_prefetch_input(p) ((void)(p))
+#define vf_prefetch_output(p) ((void)(p))
+
 static inline void vf_stream_fence(void) {}
 static inline void vf_stream_f32(void *p, vf a) { vf_store_f32(p, a); }
 
