@@ -224,7 +224,7 @@ static void finish_row(const rmsnorm_problem *problem, const rmsnorm_choice *cho
 }
 
 /* How far ahead of its first pass a row is asked for from memory. */
-#define AHEAD_BYTES 16384
+#define AHEAD_BYTES 8192
 
 void rmsnorm_rows_range(const rmsnorm_problem *problem, const rmsnorm_choice *choice, int64_t begin, int64_t end)
 {

@@ -407,9 +407,10 @@ INLINE void scale(rmsnorm_form form, rmsnorm_type type_x, rmsnorm_type type_y, r
 #define LINE 64 /* bytes */
 /* How far ahead of its stores a row's outputs are asked for, in bytes. */
 #define OUTPUT_AHEAD 2048
-/* The places in a row that are read ahead and written in turn when it comes from memory: so many pages are looked up, and
- * so many banks of memory busy, at once. */
-#define PLACES 8
+/* A row that comes from memory is read ahead, and written, at several places in turn: so many pages are looked up, and so
+ * many banks of memory busy, at once. */
+#define PLACES_MAXIMUM 4
+#define PLACE 4096 /* bytes, at least: a page */
 
 INLINE void prefetch_inputs(rmsnorm_type type, rmsnorm_residual residual, const rmsnorm_row *row, int64_t i)
 {
@@ -433,12 +434,34 @@ INLINE void prefetch_outputs(rmsnorm_type type, bool sum, const rmsnorm_row *row
     }
 }
 
-/* The i-th element's place in the order of PLACES: a bijection of the groups of n elements. */
-INLINE int64_t in_turn(int64_t i, int64_t n)
+/* The groups of a row, one place after the other, each of a group's first element; those that are left over come last. */
+typedef struct places {
+    int64_t count, length, place, begin, next;
+} places;
+
+INLINE places places_of(rmsnorm_type type, int64_t n)
 {
-    const uint64_t group = (uint64_t)i / RMSNORM_LANES;
-    const uint64_t each = (uint64_t)n / (PLACES * RMSNORM_LANES);
-    return group < each * PLACES ? (int64_t)((group % PLACES * each + group / PLACES) * RMSNORM_LANES) : i;
+    const int64_t pages = n * size_of(type) / PLACE;
+    const int64_t count = pages < 1 ? 1 : pages < PLACES_MAXIMUM ? pages : PLACES_MAXIMUM;
+    const places all = {count, n / (count * RMSNORM_LANES) * RMSNORM_LANES, 0, 0, 0};
+    return all;
+}
+
+INLINE int64_t next_group(places *all)
+{
+    const int64_t i = all->next;
+    all->place++;
+    all->next += all->length;
+    if (all->place >= all->count) {
+        all->begin += RMSNORM_LANES;
+        if (all->begin < all->length) {
+            all->place = 0;
+            all->next = all->begin;
+        } else {
+            all->next = all->count * all->length + (all->begin - all->length);
+        }
+    }
+    return i;
 }
 
 /* Scales a row while it sums the next one: reading from memory and writing to it overlap. The sum is that of the sum kernels:
@@ -452,6 +475,7 @@ INLINE rmsnorm_sum step(rmsnorm_form form, rmsnorm_type type, rmsnorm_residual r
     const vf inv_float = vf_set((float)inv);
     vw lanes[VECTORS];
     vf chain[VECTORS];
+    places turn = places_of(type, n);
     clear(lanes);
     for (int64_t i = 0; i < n;) {
         const int64_t end = chains && n - i > chain_elements ? i + chain_elements : n;
@@ -462,7 +486,7 @@ INLINE rmsnorm_sum step(rmsnorm_form form, rmsnorm_type type, rmsnorm_residual r
             } else {
                 add_exact(type, residual, next, i, RMSNORM_LANES, lanes);
             }
-            const int64_t j = stream ? in_turn(i, n) : i;
+            const int64_t j = stream ? next_group(&turn) : i;
             if (stream) {
                 prefetch_inputs(type, residual, ahead, j);
             } else {
