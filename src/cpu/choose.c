@@ -60,7 +60,31 @@ static bool is_straight(const rmsnorm_problem *problem)
            problem->rows.hidden_size % RMSNORM_LANES == 0;
 }
 
-rmsnorm_choice rmsnorm_choose(const rmsnorm_problem *problem, bool read_soon, const rmsnorm_kernels *kernels)
+/* Only r that is a sum is worth keeping; plain narrow rows are as fast converted twice. */
+static rmsnorm_keeping keeping_of(const rmsnorm_problem *problem, rmsnorm_type x, rmsnorm_residual residual)
+{
+    if (residual == PLAIN) {
+        return KEPT_NOT;
+    }
+    if (x == F32) {
+        return KEPT_IN_OUTPUT;
+    }
+    const bool whole = problem->inner_count == 1 && problem->rows.hidden_size <= RMSNORM_KEPT_MAXIMUM;
+    return whole ? KEPT_ASIDE : KEPT_NOT;
+}
+
+static rmsnorm_scale_kernel *scale_of(const rmsnorm_kernels *kernels, rmsnorm_keeping keeping, rmsnorm_form form,
+                                      rmsnorm_type x, rmsnorm_type y, rmsnorm_residual residual, bool sum)
+{
+    switch (keeping) {
+    case KEPT_IN_OUTPUT: return kernels->scale[form][F32][F32];
+    case KEPT_ASIDE: return kernels->scale_kept[x][sum];
+    default: return residual == PLAIN ? kernels->scale[form][x][y] : kernels->scale_residual[x][residual][sum];
+    }
+}
+
+static rmsnorm_choice choose(const rmsnorm_problem *problem, bool may_keep, bool read_soon,
+                             const rmsnorm_kernels *kernels)
 {
     const rmsnorm_rows *const rows = &problem->rows;
     const rmsnorm_type x = type_of(rows->dtype);
@@ -70,18 +94,30 @@ rmsnorm_choice rmsnorm_choose(const rmsnorm_problem *problem, bool read_soon, co
     const rmsnorm_method method = method_of(rows, form, x, y);
     const bool straight = is_straight(problem);
     const bool past_cache = straight && !read_soon && streams(rows);
+    const rmsnorm_keeping keeping = past_cache || !may_keep ? KEPT_NOT : keeping_of(problem, x, residual);
     const rmsnorm_choice choice = {
         .type_x = x,
         .type_y = y,
-        .residual = residual,
+        .residual = keeping == KEPT_IN_OUTPUT ? PLAIN : residual,
         .form = form,
-        .sum = kernels->sum[method][x][residual],
+        .keeping = keeping,
+        .sum = keeping == KEPT_NOT ? kernels->sum[method][x][residual] : kernels->sum_kept[x][residual],
         .sum_in_range = method == CHAIN && x == BF16 ? kernels->sum[EXACT][x][residual] : NULL,
-        .scale =
-            residual == PLAIN ? kernels->scale[form][x][y] : kernels->scale_residual[x][residual][rows->sum != NULL],
-        .step = straight ? kernels->step[form][x][residual][rows->sum != NULL][past_cache] : NULL,
+        .scale = scale_of(kernels, keeping, form, x, y, residual, rows->sum != NULL),
+        .step =
+            straight && keeping == KEPT_NOT ? kernels->step[form][x][residual][rows->sum != NULL][past_cache] : NULL,
         .fence = past_cache ? kernels->fence : NULL,
     };
     assert(choice.sum != NULL && choice.scale != NULL);
     return choice;
+}
+
+rmsnorm_choice rmsnorm_choose(const rmsnorm_problem *problem, bool read_soon, const rmsnorm_kernels *kernels)
+{
+    return choose(problem, true, read_soon, kernels);
+}
+
+rmsnorm_choice rmsnorm_choose_apart(const rmsnorm_problem *problem, const rmsnorm_kernels *kernels)
+{
+    return choose(problem, false, true, kernels);
 }

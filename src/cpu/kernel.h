@@ -28,6 +28,7 @@ typedef enum rmsnorm_form { ONCE, ONCE_WIDE, TWICE, TWICE_WIDE, FORM_COUNT } rms
 typedef struct rmsnorm_row {
     const void *input, *skip, *bias;
     void *output, *sum;
+    float *kept; /* where the sum kernels that keep r put it for the second pass */
 } rmsnorm_row;
 
 /* high + low is the sum of squares; low is 0 except for WIDE. */
@@ -64,8 +65,10 @@ typedef rmsnorm_sum rmsnorm_step_kernel(const rmsnorm_row *row, const void *gamm
 typedef struct rmsnorm_kernels {
     void (*fence)(void); /* makes stores past the cache visible to other threads in order */
     rmsnorm_sum_kernel *sum[METHOD_COUNT][TYPE_COUNT][RESIDUAL_COUNT];
-    rmsnorm_scale_kernel *scale[FORM_COUNT][TYPE_COUNT][TYPE_COUNT];         /* by T, V, without residual */
-    rmsnorm_scale_kernel *scale_residual[TYPE_COUNT][RESIDUAL_COUNT][2];     /* by T = V; with the sum output or not */
+    rmsnorm_sum_kernel *sum_kept[TYPE_COUNT][RESIDUAL_COUNT]; /* EXACT for F32, which keeps r as a row; else CHAIN */
+    rmsnorm_scale_kernel *scale[FORM_COUNT][TYPE_COUNT][TYPE_COUNT];     /* by T, V, without residual */
+    rmsnorm_scale_kernel *scale_residual[TYPE_COUNT][RESIDUAL_COUNT][2]; /* by T = V; with the sum output or not */
+    rmsnorm_scale_kernel *scale_kept[TYPE_COUNT][2]; /* the same, of r as a narrow sum_kept left it */
     rmsnorm_step_kernel *step[FORM_COUNT][TYPE_COUNT][RESIDUAL_COUNT][2][2]; /* ... ; past the cache or not */
 } rmsnorm_kernels;
 

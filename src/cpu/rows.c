@@ -4,117 +4,9 @@
 #include <math.h>
 
 #include "cpu/convert.h"
+#include "cpu/factor.h"
 #include "cpu/float_environment.h"
 #include "cpu/special.h"
-
-/* ---- the inverse root of a row --------------------------------------------------------------- */
-
-/* What the scale kernels multiply by: r * inv, or in a special row (r * pre) * inv. */
-typedef struct factor {
-    double inv, pre;
-    bool special;
-} factor;
-
-/* Sums are made in blocks that depend on n alone, so that threads which share a long row add up the same numbers.
- * At most 64 blocks, so that their sums fit on a stack. */
-#define BLOCK_MINIMUM 16384
-#define BLOCKS_MAXIMUM 64
-
-static int64_t block_length(int64_t n)
-{
-    const int64_t lanes = (n / BLOCKS_MAXIMUM + RMSNORM_LANES) / RMSNORM_LANES * RMSNORM_LANES;
-    return lanes > BLOCK_MINIMUM ? lanes : BLOCK_MINIMUM;
-}
-
-static rmsnorm_sum sum_row(rmsnorm_sum_kernel *kernel, const rmsnorm_row *row, int64_t n)
-{
-    const int64_t length = block_length(n);
-    rmsnorm_sum total = {0.0, 0.0};
-    for (int64_t begin = 0; begin < n; begin += length) {
-        const int64_t left = n - begin;
-        total = rmsnorm_sum_add(total, kernel(row, begin, begin + (left < length ? left : length)));
-    }
-    return total;
-}
-
-/* mean + epsilon in double: three roundings of 2^-53 are far below float's precision. */
-static double mean_square(rmsnorm_sum sum, int64_t n, double epsilon)
-{
-    const double total = isfinite(sum.high) ? sum.high + sum.low : sum.high;
-    return total / (double)n + epsilon;
-}
-
-/* The same for results in double: mean + epsilon as v + v_low, then one Newton step on 1 / sqrt(v), so that inv is within
- * one rounding; without that step where v or 1 / v is near the end of the range. */
-static double inverse_root_wide(rmsnorm_sum sum, int64_t n, double epsilon)
-{
-    const double plain_v = mean_square(sum, n, epsilon);
-    if (!(plain_v >= 0x1p-960 && plain_v <= 0x1p960)) {
-        return 1.0 / sqrt(plain_v);
-    }
-    const double count = (double)n;
-    const double total = sum.high + sum.low;
-    const double total_low = sum.low - (total - sum.high);
-    const double mean = total / count;
-    const double mean_low = (fma(-mean, count, total) + total_low) / count;
-    const rmsnorm_sum mean_parts = {mean, mean_low};
-    const rmsnorm_sum epsilon_parts = {epsilon, 0.0};
-    const rmsnorm_sum v = rmsnorm_sum_add(mean_parts, epsilon_parts);
-    const double inv = 1.0 / sqrt(v.high);
-    const double square = inv * inv;
-    const double square_low = fma(inv, inv, -square);
-    const double residual = fma(-v.high, square, 1.0) - v.high * square_low - v.low * square;
-    return inv + 0.5 * inv * residual;
-}
-
-/* The factor inv * scale, scale being a power of two. Where that is no normal number of the stage's type, a power of two is
- * left to the elements: it loses bits of those alone whose result is below all numbers anyway. */
-static factor split_factor(double inv, double scale, double smallest, double largest)
-{
-    const double whole = inv * scale;
-    factor out = {whole, 1.0, false};
-    if (whole >= smallest && whole <= largest) {
-        return out;
-    }
-    out.special = true;
-    if (inv > 0.0 && isfinite(inv)) {
-        out.pre = whole < 1.0 ? 0x1p-64 : 0x1p64;
-        out.inv = inv * (scale / out.pre);
-    }
-    return out;
-}
-
-/* Squares of doubles may leave the range of double: then once more with every element times a power of two. With a nonzero
- * epsilon (at least 2^-149) squares below 2^-900 do not matter. */
-static factor wide_factor(const rmsnorm_choice *choice, const rmsnorm_row *row, rmsnorm_sum sum, int64_t n,
-                          double epsilon)
-{
-    const double v = mean_square(sum, n, epsilon);
-    double scale = 1.0;
-    const bool leaves = !(v >= 0x1p-900 && v <= 0x1p900);
-    if (leaves && choice->type_x == F64 && !(v < 0x1p-900 && epsilon != 0.0)) {
-        scale = v < 0x1p-900 ? 0x1p600 : 0x1p-600;
-        sum = rmsnorm_special_sum(row->input, scale, n);
-        epsilon = epsilon * scale * scale;
-    }
-    return split_factor(inverse_root_wide(sum, n, epsilon), scale, DBL_MIN, DBL_MAX);
-}
-
-/* From the sum of the row's squares that choice->sum gives. */
-static factor factor_of(const rmsnorm_choice *choice, const rmsnorm_row *row, rmsnorm_sum sum, int64_t n,
-                        double epsilon)
-{
-    if (rmsnorm_stage_is_wide(choice->form)) {
-        return wide_factor(choice, row, sum, n, epsilon);
-    }
-    double v = mean_square(sum, n, epsilon);
-    /* Float chains lose at most 2^-149 for each square that underflows: nothing, when the mean is above 2^-100. */
-    if (choice->sum_in_range != NULL && !(v >= 0x1p-100 && v <= DBL_MAX)) {
-        sum = sum_row(choice->sum_in_range, row, n);
-        v = mean_square(sum, n, epsilon);
-    }
-    return split_factor(1.0 / sqrt(v), 1.0, FLT_MIN, FLT_MAX);
-}
 
 /* ---- gamma ----------------------------------------------------------------------------------- */
 
@@ -149,7 +41,7 @@ static void repeat(repeated *out, const void *element, size_t size)
 }
 
 static void scale_piece(const rmsnorm_choice *choice, const rmsnorm_row *row, const void *gamma, bool one_gamma,
-                        size_t gamma_size, const factor *by, int64_t begin, int64_t end)
+                        size_t gamma_size, const rmsnorm_factor *by, int64_t begin, int64_t end)
 {
     if (by->special) {
         rmsnorm_special_scale(choice, row, gamma, one_gamma ? 0 : 1, by->pre, by->inv, begin, end);
@@ -164,7 +56,7 @@ static void scale_piece(const rmsnorm_choice *choice, const rmsnorm_row *row, co
 
 /* A row is one piece, unless gamma's broadcast breaks it: then as many as its innermost loop runs. */
 static void scale_row(const rmsnorm_problem *problem, const rmsnorm_choice *choice, const rmsnorm_row *row,
-                      const char *gamma, const factor *by)
+                      const char *gamma, const rmsnorm_factor *by)
 {
     const int64_t n = problem->rows.hidden_size;
     const size_t size = rmsnorm_dtype_size(problem->rows.gamma_dtype);
@@ -203,7 +95,29 @@ static rmsnorm_row row_at(const rmsnorm_rows *rows, int64_t index)
     return row;
 }
 
-static void store_statistic(const rmsnorm_rows *rows, int64_t index, const factor *by)
+/* The row as the first pass needs it: with the place for r. */
+static rmsnorm_row first_pass_row(const rmsnorm_rows *rows, const rmsnorm_choice *choice, int64_t index, float *aside)
+{
+    rmsnorm_row row = row_at(rows, index);
+    if (choice->keeping == KEPT_IN_OUTPUT) {
+        row.kept = row.sum != NULL ? row.sum : row.output;
+    } else if (choice->keeping == KEPT_ASIDE) {
+        row.kept = aside;
+    }
+    return row;
+}
+
+/* The row as the second pass sees it: with r in its input when that was KEPT_IN_OUTPUT. */
+static rmsnorm_row second_pass_row(const rmsnorm_choice *choice, const rmsnorm_row *first)
+{
+    rmsnorm_row row = *first;
+    if (choice->keeping == KEPT_IN_OUTPUT) {
+        row.input = row.kept;
+    }
+    return row;
+}
+
+static void store_statistic(const rmsnorm_rows *rows, int64_t index, const rmsnorm_factor *by)
 {
     const double inv = by->inv * by->pre;
     if (rows->stash_dtype == RMSNORM_DOUBLE) {
@@ -216,11 +130,12 @@ static void store_statistic(const rmsnorm_rows *rows, int64_t index, const facto
 }
 
 static void finish_row(const rmsnorm_problem *problem, const rmsnorm_choice *choice, int64_t index,
-                       const rmsnorm_row *row, const factor *by)
+                       const rmsnorm_row *row, const rmsnorm_factor *by)
 {
     const int64_t gamma_offset = walk(problem->outer, problem->outer_count, index);
     const size_t gamma_size = rmsnorm_dtype_size(problem->rows.gamma_dtype);
-    scale_row(problem, choice, row, const_at(problem->rows.gamma, gamma_offset, gamma_size), by);
+    const rmsnorm_row second = second_pass_row(choice, row);
+    scale_row(problem, choice, &second, const_at(problem->rows.gamma, gamma_offset, gamma_size), by);
 }
 
 /* How far ahead of its first pass a row is asked for from memory. */
@@ -235,21 +150,23 @@ void rmsnorm_rows_range(const rmsnorm_problem *problem, const rmsnorm_choice *ch
     const rmsnorm_rows *rows = &problem->rows;
     const int64_t n = rows->hidden_size;
     const double epsilon = (double)rows->epsilon;
-    const bool steps = choice->step != NULL && n <= block_length(n);
+    const bool steps = choice->step != NULL && n <= rmsnorm_block_length(n);
     const int64_t ahead = 1 + AHEAD_BYTES / (n * (int64_t)rmsnorm_dtype_size(rows->dtype));
-    rmsnorm_row row = row_at(rows, begin);
-    factor by = factor_of(choice, &row, sum_row(choice->sum, &row, n), n, epsilon);
+    float aside[RMSNORM_KEPT_MAXIMUM];
+    rmsnorm_row row = first_pass_row(rows, choice, begin, aside);
+    rmsnorm_factor by = rmsnorm_factor_of(choice, &row, rmsnorm_sum_row(choice->sum, &row, n), n, epsilon);
     for (int64_t index = begin; index < end; index++) {
-        const rmsnorm_row next = index + 1 < end ? row_at(rows, index + 1) : row;
-        const factor now = by;
+        const rmsnorm_row next = index + 1 < end ? first_pass_row(rows, choice, index + 1, aside) : row;
+        const rmsnorm_factor now = by;
         if (index + 1 == end) {
             finish_row(problem, choice, index, &row, &now);
         } else if (steps && !now.special) {
             const rmsnorm_row later = row_at(rows, index + 1 + ahead < end ? index + 1 + ahead : index);
-            by = factor_of(choice, &next, choice->step(&row, rows->gamma, now.inv, &next, &later, n), n, epsilon);
+            by = rmsnorm_factor_of(choice, &next, choice->step(&row, rows->gamma, now.inv, &next, &later, n), n,
+                                   epsilon);
         } else {
             finish_row(problem, choice, index, &row, &now);
-            by = factor_of(choice, &next, sum_row(choice->sum, &next, n), n, epsilon);
+            by = rmsnorm_factor_of(choice, &next, rmsnorm_sum_row(choice->sum, &next, n), n, epsilon);
         }
         if (rows->inv_std_var != NULL) {
             store_statistic(rows, index, &now);
@@ -269,9 +186,9 @@ typedef struct split {
     const rmsnorm_choice *choice;
     rmsnorm_row row;
     int64_t length; /* of a block */
-    rmsnorm_sum sums[BLOCKS_MAXIMUM];
+    rmsnorm_sum sums[RMSNORM_BLOCKS_MAXIMUM];
     const char *gamma;
-    factor by;
+    rmsnorm_factor by;
 } split;
 
 static int64_t block_end(const split *job, size_t index)
@@ -304,26 +221,27 @@ static void scale_block(void *user, size_t index)
 bool rmsnorm_rows_can_split(const rmsnorm_problem *problem)
 {
     const int64_t n = problem->rows.hidden_size;
-    return problem->inner_count == 1 && n >= 2 * block_length(n);
+    return problem->inner_count == 1 && n >= 2 * rmsnorm_block_length(n);
 }
 
 void rmsnorm_rows_split(const rmsnorm_problem *problem, const rmsnorm_choice *choice, const rmsnorm_runner *runner)
 {
     const rmsnorm_rows *const rows = &problem->rows;
     const int64_t n = rows->hidden_size;
-    split job = {.problem = problem, .choice = choice, .length = block_length(n)};
+    split job = {.problem = problem, .choice = choice, .length = rmsnorm_block_length(n)};
     const size_t blocks = (size_t)((n + job.length - 1) / job.length);
     for (int64_t index = 0; index < rows->rows; index++) {
-        job.row = row_at(rows, index);
+        job.row = first_pass_row(rows, choice, index, NULL);
         runner->run(runner->user, sum_block, &job, blocks);
         const float_environment before = float_environment_enter();
         rmsnorm_sum total = {0.0, 0.0};
         for (size_t b = 0; b < blocks; b++) {
             total = rmsnorm_sum_add(total, job.sums[b]);
         }
-        job.by = factor_of(choice, &job.row, total, n, (double)rows->epsilon);
+        job.by = rmsnorm_factor_of(choice, &job.row, total, n, (double)rows->epsilon);
         float_environment_leave(before);
         const int64_t gamma_offset = walk(problem->outer, problem->outer_count, index);
+        job.row = second_pass_row(choice, &job.row);
         job.gamma = const_at(rows->gamma, gamma_offset, rmsnorm_dtype_size(rows->gamma_dtype));
         runner->run(runner->user, scale_block, &job, blocks);
         if (rows->inv_std_var != NULL) {
@@ -364,12 +282,12 @@ void rmsnorm_partial_sums(const rmsnorm_rows *rows, int64_t begin, int64_t end, 
 {
     rmsnorm_problem problem;
     problem_of(rows, &problem);
-    const rmsnorm_choice choice = rmsnorm_choose(&problem, true, kernels_within(max_isa));
+    const rmsnorm_choice choice = rmsnorm_choose_apart(&problem, kernels_within(max_isa));
     const float_environment before = float_environment_enter();
     for (int64_t index = begin; index < end; index++) {
         const rmsnorm_row row = row_at(rows, index);
         const rmsnorm_sum sum =
-            sum_row(choice.sum_in_range != NULL ? choice.sum_in_range : choice.sum, &row, rows->hidden_size);
+            rmsnorm_sum_row(choice.sum_in_range != NULL ? choice.sum_in_range : choice.sum, &row, rows->hidden_size);
         sums[index - begin] = isfinite(sum.high) ? sum.high + sum.low : sum.high;
     }
     float_environment_leave(before);
@@ -380,14 +298,14 @@ void rmsnorm_partial_normalize(const rmsnorm_rows *rows, int64_t begin, int64_t 
 {
     rmsnorm_problem problem;
     problem_of(rows, &problem);
-    const rmsnorm_choice choice = rmsnorm_choose(&problem, true, kernels_within(max_isa));
+    const rmsnorm_choice choice = rmsnorm_choose_apart(&problem, kernels_within(max_isa));
     const bool wide = rmsnorm_stage_is_wide(choice.form);
     const float_environment before = float_environment_enter();
     for (int64_t index = begin; index < end; index++) {
         const rmsnorm_row row = row_at(rows, index);
         const rmsnorm_sum sum = {sums[index - begin], 0.0};
-        const double inv = inverse_root_wide(sum, whole_hidden_size, (double)rows->epsilon);
-        const factor by = split_factor(inv, 1.0, wide ? DBL_MIN : FLT_MIN, wide ? DBL_MAX : FLT_MAX);
+        const double inv = rmsnorm_inverse_root(sum, whole_hidden_size, (double)rows->epsilon);
+        const rmsnorm_factor by = rmsnorm_split_factor(inv, 1.0, wide ? DBL_MIN : FLT_MIN, wide ? DBL_MAX : FLT_MAX);
         finish_row(&problem, &choice, index, &row, &by);
         if (rows->inv_std_var != NULL) {
             store_statistic(rows, index, &by);
