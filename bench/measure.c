@@ -10,8 +10,10 @@
 #define PAGE 4096
 #define SAMPLES_MAXIMUM 4000
 #define SAMPLES_MINIMUM 7
-/* A sample is this long at least: the clock costs 30 ns and ticks are of no matter then. */
+/* A sample is this long at least: the clock costs 30 ns and ticks are of no matter then. With threads, long enough that what
+ * counts is how they work together, not how they were woken. */
 #define SAMPLE_US 200.0
+#define SAMPLE_THREADS_US 2000.0
 /* After a sample with threads everybody waits until no worker of a contender spins any more. */
 #define REST_NS 2000000
 
@@ -141,14 +143,15 @@ static double sample(const bench_contender *contender, const running *run)
 }
 
 /* One call to warm up, one to see how long it is. */
-static bool start(const bench_contender *contender, running *run)
+static bool start(const bench_contender *contender, running *run, bool threads)
 {
+    const double least = threads ? SAMPLE_THREADS_US : SAMPLE_US;
     if (!contender->call(run->state)) {
         return false;
     }
     run->calls = 1;
     const double first = sample(contender, run);
-    run->calls = first < SAMPLE_US ? (int)(SAMPLE_US / (first + 0.01)) + 1 : 1;
+    run->calls = first < least ? (int)(least / (first + 0.01)) + 1 : 1;
     return true;
 }
 
@@ -186,7 +189,7 @@ bool bench_measure(const bench_case *what, double seconds, bench_result *result,
     for (int c = 0; good && c < BENCH_CONTENDERS; c++) {
         bench_timing *const timing = &result->timings[c];
         timing->ran = contenders[c]->prepare(what, &data, &runs[c].state, timing->why);
-        if (timing->ran && !start(contenders[c], &runs[c])) {
+        if (timing->ran && !start(contenders[c], &runs[c], what->threads > 1)) {
             timing->ran = false;
             snprintf(timing->why, sizeof timing->why, "%s",
                      c == BENCH_OURS ? rmsnorm_last_error() : "its first call failed");

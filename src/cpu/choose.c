@@ -36,19 +36,27 @@ static rmsnorm_method method_of(const rmsnorm_rows *rows, rmsnorm_form form, rms
 }
 
 /* Bytes of inputs and outputs from which on outputs are written past the cache: docs/performance.md. */
-#define STREAM_BYTES ((int64_t)16 << 20)
+#define STREAM_BYTES 0x1p24
+/* Up to here r is kept: what is larger does better scaling a row while it sums the next. */
+#define KEEP_BYTES 0x1p20
+
+/* Bytes of inputs and outputs. */
+static double footprint(const rmsnorm_rows *rows)
+{
+    const int64_t buffers = 2 + (rows->skip != NULL) + (rows->sum != NULL);
+    return (double)rows->rows * (double)rows->hidden_size *
+           (double)((int64_t)rmsnorm_dtype_size(rows->dtype) * buffers);
+}
 
 /* Whether an output is larger than what the cache keeps of it, is read by nobody soon, and starts every row on a cache line. */
 static bool streams(const rmsnorm_rows *rows)
 {
     const int64_t size = (int64_t)rmsnorm_dtype_size(rows->dtype);
-    const int64_t buffers = 2 + (rows->skip != NULL) + (rows->sum != NULL);
-    const bool large = (double)rows->rows * (double)rows->hidden_size * (double)(size * buffers) > (double)STREAM_BYTES;
     const bool apart = rows->output != rows->input && rows->output != rows->skip &&
                        (rows->sum == NULL || (rows->sum != rows->input && rows->sum != rows->skip));
     const bool aligned = (uintptr_t)rows->output % 64 == 0 && rows->output_stride * size % 64 == 0 &&
                          (rows->sum == NULL || ((uintptr_t)rows->sum % 64 == 0 && rows->sum_stride * size % 64 == 0));
-    return large && apart && aligned;
+    return footprint(rows) > STREAM_BYTES && apart && aligned;
 }
 
 static bool is_straight(const rmsnorm_problem *problem)
@@ -60,10 +68,10 @@ static bool is_straight(const rmsnorm_problem *problem)
            problem->rows.hidden_size % RMSNORM_LANES == 0;
 }
 
-/* Only r that is a sum is worth keeping; plain narrow rows are as fast converted twice. */
+/* Only r that is a sum is worth keeping, while all is in cache; plain narrow rows are as fast converted twice. */
 static rmsnorm_keeping keeping_of(const rmsnorm_problem *problem, rmsnorm_type x, rmsnorm_residual residual)
 {
-    if (residual == PLAIN) {
+    if (residual == PLAIN || footprint(&problem->rows) > KEEP_BYTES) {
         return KEPT_NOT;
     }
     if (x == F32) {
@@ -94,7 +102,7 @@ static rmsnorm_choice choose(const rmsnorm_problem *problem, bool may_keep, bool
     const rmsnorm_method method = method_of(rows, form, x, y);
     const bool straight = is_straight(problem);
     const bool past_cache = straight && !read_soon && streams(rows);
-    const rmsnorm_keeping keeping = past_cache || !may_keep ? KEPT_NOT : keeping_of(problem, x, residual);
+    const rmsnorm_keeping keeping = !may_keep ? KEPT_NOT : keeping_of(problem, x, residual);
     const rmsnorm_choice choice = {
         .type_x = x,
         .type_y = y,
