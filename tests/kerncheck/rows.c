@@ -4,18 +4,20 @@
 #include <string.h>
 
 #define MOST_ELEMENTS 20000
+#define MANY_ELEMENTS (1 << 20)
 
 typedef struct rows_call {
     rmsnorm_rows rows;
     rmsnorm_isa isa;
     rng pieces;
+    int64_t count; /* the rows that are there; rows.rows may claim more, which are never asked for */
 } rows_call;
 
-/* [0, rows) in pieces, the last one first; some of them empty. */
+/* [0, count) in pieces, the last one first; some of them empty. */
 static void run_pieces(void *argument)
 {
     rows_call *const call = argument;
-    int64_t end = call->rows.rows;
+    int64_t end = call->count;
     while (end > 0) {
         const int64_t begin = rng_between(&call->pieces, 0, end);
         rmsnorm_rows_run(&call->rows, begin, end, call->isa);
@@ -112,6 +114,10 @@ void check_rows_level(checker *k, const check_case *c, rmsnorm_isa isa)
     call.rows.skip_rows = as_oracle.skip_rows;
     call.rows.bias = as_oracle.bias;
     call.rows.gamma = k->gamma.data;
+    call.count = case_rows(c);
     k->passed += compare_rows(k, c, &call, false) ? 1 : 0;
     k->passed += compare_rows(k, c, &call, true) ? 1 : 0;
+    /* As some rows of a call that is too large to keep input + skip from the first pass for the second. */
+    call.rows.rows = call.count + MANY_ELEMENTS / call.rows.hidden_size;
+    k->passed += compare_rows(k, c, &call, false) ? 1 : 0;
 }
