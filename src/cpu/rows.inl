@@ -14,16 +14,17 @@
 #define SUM_CHAIN(type, residual, row, begin, end) sum_chain(type, residual, false, row, begin, end)
 #define SUM_EXACT(type, residual, row, begin, end) sum_exact(type, residual, false, row, begin, end)
 #define SUM_WIDE(type, residual, row, begin, end) sum_wide(type, row, begin, end)
+#define KEEP_CHAIN(type, residual, row, begin, end) sum_chain(type, residual, true, row, begin, end)
+#define KEEP_EXACT(type, residual, row, begin, end) sum_exact(type, residual, true, row, begin, end)
 #define SUM(method, type, residual)                                                                           \
     static rmsnorm_sum sum_##method##_##type##_##residual(const rmsnorm_row *row, int64_t begin, int64_t end) \
     {                                                                                                         \
         return SUM_##method(type, residual, row, begin, end);                                                 \
     }
-#define SUM_KEPT(type, residual)                                                                        \
+#define SUM_KEPT(method, type, residual)                                                                \
     static rmsnorm_sum sum_kept_##type##_##residual(const rmsnorm_row *row, int64_t begin, int64_t end) \
     {                                                                                                   \
-        return type == F32 ? sum_exact(type, residual, true, row, begin, end)                           \
-                           : sum_chain(type, residual, true, row, begin, end);                          \
+        return KEEP_##method(type, residual, row, begin, end);                                          \
     }
 #define SCALE_KEPT(type, sum)                                                                                        \
     static void scale_kept_##type##_##sum(const rmsnorm_row *row, const void *gamma, int64_t gamma_step, double inv, \
@@ -65,7 +66,7 @@ const rmsnorm_kernels TABLE = {
 #define SUM(method, type, residual) .sum[method][type][residual] = sum_##method##_##type##_##residual,
 #define SCALE(form, type_x, type_y) .scale[form][type_x][type_y] = scale_##form##_##type_x##_##type_y,
 #define SCALE_RESIDUAL(type, residual, with) .scale_residual[type][residual][with] = scale_##residual##_##type##_##with,
-#define SUM_KEPT(type, residual) .sum_kept[type][residual] = sum_kept_##type##_##residual,
+#define SUM_KEPT(method, type, residual) .sum_kept[type][residual] = sum_kept_##type##_##residual,
 #define SCALE_KEPT(type, with) .scale_kept[type][with] = scale_kept_##type##_##with,
 #define STEP(form, type, residual, with)                                             \
     .step[form][type][residual][with] = {step_##form##_##type##_##residual##_##with, \
