@@ -44,6 +44,10 @@ RMSNORM_API rmsnorm_status rmsnorm_package_open_files(const rmsnorm_package_file
 RMSNORM_API rmsnorm_status rmsnorm_package_open_operator(const char *domain, const char *name,
                                                          rmsnorm_package **package);
 
+/* For authors: opens a folder after making `id` and `digest` of its metadata.json right. Nothing is written: what belongs
+ * into the file is rmsnorm_package_text(package, "metadata.json", &size). */
+RMSNORM_API rmsnorm_status rmsnorm_package_seal(const char *folder, rmsnorm_package **package);
+
 RMSNORM_API void rmsnorm_package_close(rmsnorm_package *package);
 
 /* A slot as the manifest has it. */
@@ -56,11 +60,11 @@ typedef struct rmsnorm_package_slot {
 
 /* What a package says about itself. All strings live as long as it does. */
 typedef struct rmsnorm_package_info {
-    const char *name;     /* "ai.onnx.SimplifiedLayerNormalization" */
-    const char *id;       /* "_ai_onnx_simplifiedlayernormalization_webgpu_1a2b3c4" */
-    int64_t version;      /* of the contract */
-    const char *spec;     /* of the manifest */
-    const char *domain;   /* "ai.onnx" */
+    const char *name;   /* "ai.onnx.SimplifiedLayerNormalization" */
+    const char *id;     /* "_ai_onnx_simplifiedlayernormalization_webgpu_1a2b3c4" */
+    int64_t version;    /* of the contract */
+    const char *spec;   /* of the manifest */
+    const char *domain; /* "ai.onnx" */
     const char *operator_name;
     int64_t since_version;
     rmsnorm_package_slot inputs[RMSNORM_MAX_SLOTS];
@@ -114,8 +118,8 @@ typedef struct rmsnorm_tunable {
 typedef struct rmsnorm_request {
     size_t struct_size;
     const rmsnorm_tensor *inputs[RMSNORM_MAX_SLOTS];
-    bool wanted[RMSNORM_MAX_SLOTS];      /* outputs beside the required ones */
-    int in_place[RMSNORM_MAX_SLOTS];     /* the input whose buffer the output shares, plus 1; 0: its own buffer */
+    bool wanted[RMSNORM_MAX_SLOTS];       /* outputs beside the required ones */
+    int in_place[RMSNORM_MAX_SLOTS];      /* the input whose buffer the output shares, plus 1; 0: its own buffer */
     const rmsnorm_attributes *attributes; /* NULL: the manifest's defaults */
     const rmsnorm_device_profile *device; /* NULL: WebGPU's default limits, no features */
     rmsnorm_tunable tunables[RMSNORM_MAX_TUNABLES];
@@ -124,11 +128,18 @@ typedef struct rmsnorm_request {
     const char *variant;  /* only this one; NULL: the first whose conditions hold */
 } rmsnorm_request;
 
-#define RMSNORM_REQUEST_INIT {.struct_size = sizeof(rmsnorm_request)}
+#define RMSNORM_REQUEST_INIT                   \
+    {                                          \
+        .struct_size = sizeof(rmsnorm_request) \
+    }
 
 /* ---- Plans ----------------------------------------------------------------------------------- */
 
-typedef enum rmsnorm_buffer_kind { RMSNORM_BUFFER_INPUT, RMSNORM_BUFFER_OUTPUT, RMSNORM_BUFFER_SCRATCH } rmsnorm_buffer_kind;
+typedef enum rmsnorm_buffer_kind {
+    RMSNORM_BUFFER_INPUT,
+    RMSNORM_BUFFER_OUTPUT,
+    RMSNORM_BUFFER_SCRATCH
+} rmsnorm_buffer_kind;
 
 /* A range of a buffer, bound as storage at `binding` of group 0. Its offset is legal for the device and its size a multiple
  * of 4: up to 3 bytes longer than a tensor of float16. */
@@ -166,7 +177,7 @@ struct rmsnorm_plan {
     const rmsnorm_shader *shaders;
     size_t shader_count;
     const rmsnorm_pass *passes;
-    size_t pass_count; /* 0 when there are no elements */
+    size_t pass_count;       /* 0 when there are no elements */
     const uint64_t *scratch; /* bytes of each scratch buffer */
     size_t scratch_count;
     uint64_t peak_memory; /* bytes of all scratch and uniform buffers */
