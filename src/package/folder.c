@@ -27,9 +27,10 @@ static rmsnorm_status fail_system(const char *name, const char *verb)
 
 rmsnorm_status rmsnorm_files_add(rmsnorm_files *files, const char *name, size_t size)
 {
-    RMSNORM_CHECK(rmsnorm_metadata_file_is_valid(name), RMSNORM_MALFORMED,
-                  "\"%.80s\" is no name for a file of a package: 1 to 255 bytes without slashes and control characters",
-                  name);
+    RMSNORM_CHECK(
+        rmsnorm_metadata_file_is_valid(name), RMSNORM_MALFORMED,
+        "\"%.80s\" is no name for a file of a package: 1 to 255 bytes of UTF-8 without slashes and control characters",
+        name);
     RMSNORM_CHECK(files->count < RMSNORM_PACKAGE_FILES, RMSNORM_MALFORMED, "there are more than %d files",
                   RMSNORM_PACKAGE_FILES);
     RMSNORM_CHECK(size <= RMSNORM_PACKAGE_FILE_SIZE, RMSNORM_MALFORMED, "%s has %zu bytes, at most %zu are allowed",

@@ -65,29 +65,22 @@ static rmsnorm_status convert_list(rmsnorm_arena *arena, json_t *json, rmsnorm_v
     return RMSNORM_OK;
 }
 
-/* Filled by hand: jansson has refused a key that is there twice, and looking for one at each step would be quadratic. */
 static rmsnorm_status convert_map(rmsnorm_arena *arena, json_t *json, rmsnorm_value *value)
 {
     *value = rmsnorm_value_map(arena);
     if (value->kind != RMSNORM_VALUE_MAP) {
         return RMSNORM_OUT_OF_MEMORY;
     }
-    const size_t count = json_object_size(json);
-    rmsnorm_entry *entries = rmsnorm_arena_allocate(arena, (count > 0 ? count : 1) * sizeof *entries);
-    if (entries == NULL) {
-        return RMSNORM_OUT_OF_MEMORY;
-    }
-    size_t filled = 0;
     for (void *at = json_object_iter(json); at != NULL; at = json_object_iter_next(json, at)) {
-        rmsnorm_entry *entry = &entries[filled++];
-        entry->length = strlen(json_object_iter_key(at));
-        entry->key = rmsnorm_arena_copy(arena, json_object_iter_key(at), entry->length);
-        if (entry->key == NULL) {
+        const char *key = json_object_iter_key(at);
+        const size_t length = strlen(key);
+        const char *copy = rmsnorm_arena_copy(arena, key, length);
+        rmsnorm_value item;
+        RMSNORM_TRY(convert(arena, json_object_iter_value(at), &item));
+        if (copy == NULL || !rmsnorm_map_set(arena, value->as.map, copy, length, item)) {
             return RMSNORM_OUT_OF_MEMORY;
         }
-        RMSNORM_TRY(convert(arena, json_object_iter_value(at), &entry->value));
     }
-    *value->as.map = (rmsnorm_map){entries, filled, count};
     return RMSNORM_OK;
 }
 

@@ -5,9 +5,9 @@
 #include "operator/error.h"
 #include "template/value.h"
 
-/* What no honest file of a package comes near, and what jansson's tree of a hostile one may cost. */
+/* What no honest file of a package comes near: it bounds what jansson's tree of a hostile one costs, and colliding keys. */
 #define RMSNORM_JSON_DEPTH 64
-#define RMSNORM_JSON_VALUES 262144
+#define RMSNORM_JSON_VALUES 32768
 
 /* Strict JSON, an object or a list: no key twice, integers that fit int64, reals that fit double, no \u0000. Everything is
  * copied into arena. An error is "name:line:column: ...". */

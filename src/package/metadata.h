@@ -35,7 +35,7 @@ rmsnorm_status rmsnorm_metadata_id(rmsnorm_arena *arena, const char *name, const
 /* "ai.onnx.RMSNormalization": words of letters, digits and _, at least two of them. */
 bool rmsnorm_metadata_name_is_valid(const char *name);
 
-/* A file's name in a package: 1 to 255 bytes, no slash or backslash, no control character, not "." or "..". */
+/* A file's name in a package: 1 to 255 bytes of UTF-8, no slash or backslash, no control character, not "." or "..". */
 bool rmsnorm_metadata_file_is_valid(const char *name);
 
 #endif

@@ -36,7 +36,7 @@ static json_t *digest_json(const rmsnorm_listed *listed, size_t count)
         rmsnorm_digest_write(&listed[i].digest, text);
         if (json_object_set_new(files, listed[i].name, json_string(text)) != 0) {
             json_decref(files);
-            return NULL; /* also for a name that is not UTF-8 */
+            return NULL;
         }
     }
     return json_pack("{s:s, s:o}", "algorithm", "sha256", "files", files);
@@ -69,7 +69,7 @@ static rmsnorm_status renew(rmsnorm_arena *arena, json_t *root, const rmsnorm_fi
     RMSNORM_TRY(rmsnorm_metadata_id(arena, name, listed, count, &id));
     RMSNORM_CHECK(json_object_set_new(root, "id", json_string(id)) == 0 &&
                       json_object_set_new(root, "digest", digest_json(listed, count)) == 0,
-                  RMSNORM_OUT_OF_MEMORY, RMSNORM_METADATA ": no memory, or a file has a name that is not UTF-8");
+                  RMSNORM_OUT_OF_MEMORY, RMSNORM_METADATA ": no memory for its JSON");
     return print(arena, root, file);
 }
 

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "operator/text.h"
+
 enum { ID_DIGITS = 7 };
 
 static bool is_word(char c)
@@ -27,13 +29,14 @@ bool rmsnorm_metadata_name_is_valid(const char *name)
 
 bool rmsnorm_metadata_file_is_valid(const char *name)
 {
+    char clean[256]; /* control characters and what is no UTF-8 are replaced in it */
     const size_t length = strlen(name);
-    for (size_t i = 0; i < length; ++i) {
-        if ((unsigned char)name[i] < 0x20 || name[i] == 0x7f || name[i] == '/' || name[i] == '\\') {
-            return false;
-        }
+    if (length == 0 || length >= sizeof clean || strpbrk(name, "/\\") != NULL) {
+        return false;
     }
-    return length > 0 && length <= 255 && strcmp(name, ".") != 0 && strcmp(name, "..") != 0;
+    memcpy(clean, name, length + 1);
+    rmsnorm_text_clean(clean);
+    return strcmp(clean, name) == 0 && strcmp(name, ".") != 0 && strcmp(name, "..") != 0;
 }
 
 /* "_ai_onnx_rmsnormalization_webgpu_": all of an id but its digits. */
