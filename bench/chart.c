@@ -13,8 +13,8 @@
 #define MARGIN_RIGHT 12.0
 #define COLUMNS 3
 
-/* The scale of every panel: bytes from 4 kB to 1 GB, from 0.01 to 20 ns per element. */
-static const double x_low = 3.5, x_high = 9.0, y_low = -2.0, y_high = 1.3;
+/* The scale of every panel: powers of ten of bytes, and of ns per element. */
+static double x_low, x_high, y_low, y_high;
 
 static const struct {
     const char *name, *colour;
@@ -41,6 +41,33 @@ static bool same_panel(const bench_result *a, const bench_result *b)
            a->what.bias == b->what.bias && a->what.sum == b->what.sum && a->what.threads == b->what.threads;
 }
 
+/* Whole decades around all results, at least from 10 kB to 1 GB and from 0.01 to 10 ns. */
+static void set_scale(const bench_result *results, size_t count)
+{
+    x_low = 4, x_high = 9, y_low = -2, y_high = 1;
+    for (size_t r = 0; r < count; r++) {
+        const double elements = (double)results[r].what.rows * (double)results[r].what.hidden_size;
+        const double x = log10((double)results[r].bytes);
+        x_low = fmin(x_low, floor(x));
+        x_high = fmax(x_high, ceil(x));
+        for (int s = 0; s < SERIES_COUNT; s++) {
+            const double us = time_of(&results[r], s);
+            if (us > 0.0) {
+                const double y = log10(us * 1e3 / elements);
+                y_low = fmin(y_low, floor(y));
+                y_high = fmax(y_high, ceil(y));
+            }
+        }
+    }
+}
+
+/* "10 kB" for 4: the power of ten in the unit that suits it. */
+static void name_power(double power, const char *const units[], double first, char *text, size_t size)
+{
+    const int group = (int)floor((power - first) / 3.0);
+    snprintf(text, size, "%g%s", pow(10.0, power - first - 3.0 * group), units[group]);
+}
+
 static double x_at(double bytes)
 {
     return MARGIN_LEFT + (log10(bytes) - x_low) / (x_high - x_low) * (PANEL_WIDTH - MARGIN_LEFT - MARGIN_RIGHT);
@@ -54,29 +81,32 @@ static double y_at(double ns)
 
 static void print_axes(FILE *file, const bench_result *first)
 {
-    static const char *const bytes[] = {"10 kB", "100 kB", "1 MB", "10 MB", "100 MB", "1 GB"};
-    static const char *const times[] = {"0.01", "0.1", "1", "10"};
+    static const char *const bytes[] = {" B", " kB", " MB", " GB", " TB"};
+    static const char *const times[] = {" ps", " ns", " us", " ms"};
+    char label[32];
     char name[48];
     char types[48];
     bench_name(&first->what, name, sizeof name);
     bench_types(&first->what, types, sizeof types);
     fprintf(file, "<text x=\"%.0f\" y=\"18\" font-weight=\"bold\">%s, %s, %zu thread%s</text>\n", MARGIN_LEFT, name,
             types, first->what.threads, first->what.threads == 1 ? "" : "s");
-    for (int i = 0; i < 6; i++) {
-        const double x = x_at(pow(10, 4 + i));
+    for (double power = x_low; power <= x_high; power++) {
+        const double x = x_at(pow(10, power));
+        name_power(power, bytes, 0, label, sizeof label);
         fprintf(file, "<line x1=\"%.1f\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\" stroke=\"#ddd\"/>\n", x, MARGIN_TOP, x,
                 PANEL_HEIGHT - MARGIN_BOTTOM);
         fprintf(file, "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"middle\" fill=\"#555\">%s</text>\n", x,
-                PANEL_HEIGHT - MARGIN_BOTTOM + 14, bytes[i]);
+                PANEL_HEIGHT - MARGIN_BOTTOM + 14, label);
     }
-    for (int i = 0; i < 4; i++) {
-        const double y = y_at(pow(10, i - 2));
+    for (double power = y_low; power <= y_high; power++) {
+        const double y = y_at(pow(10, power));
+        name_power(power, times, -3, label, sizeof label);
         fprintf(file, "<line x1=\"%.1f\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\" stroke=\"#ddd\"/>\n", MARGIN_LEFT, y,
                 PANEL_WIDTH - MARGIN_RIGHT, y);
         fprintf(file, "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"end\" fill=\"#555\">%s</text>\n", MARGIN_LEFT - 4,
-                y + 4, times[i]);
+                y + 4, label);
     }
-    fprintf(file, "<text x=\"%.0f\" y=\"%.0f\" fill=\"#555\">ns per element, by bytes read and written</text>\n",
+    fprintf(file, "<text x=\"%.0f\" y=\"%.0f\" fill=\"#555\">time per element, by bytes read and written</text>\n",
             MARGIN_LEFT, PANEL_HEIGHT - 6);
 }
 
@@ -115,6 +145,7 @@ static bool is_first(const bench_result *results, size_t index)
 
 void bench_print_svg(FILE *file, const bench_result *results, size_t count)
 {
+    set_scale(results, count);
     size_t panels = 0;
     for (size_t r = 0; r < count; r++) {
         panels += is_first(results, r);

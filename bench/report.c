@@ -150,8 +150,10 @@ void bench_print_json(FILE *file, const bench_result *results, size_t count)
         for (int c = 0; c < BENCH_CONTENDERS; c++) {
             print_timing(file, names[c], &result->timings[c]);
         }
-        fprintf(file, ", \"ratio_to_onnxruntime\": %.4f, \"of_copy_limit\": %.4f}", bench_against_ort(result),
-                bench_of_copy_limit(result));
+        if (result->timings[BENCH_ORT].ran) {
+            fprintf(file, ", \"ratio_to_onnxruntime\": %.4f", bench_against_ort(result));
+        }
+        fprintf(file, ", \"of_copy_limit\": %.4f}", bench_of_copy_limit(result));
     }
     fprintf(file, "\n]\n");
 }

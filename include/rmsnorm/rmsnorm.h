@@ -225,7 +225,7 @@ typedef struct rmsnorm_memory {
     char expression[256]; /* "0", or over the inputs' dim names */
 } rmsnorm_memory;
 
-/* Workspace bytes beyond inputs and outputs. On the CPU 0, whatever the shapes: the row is read twice instead of stored. */
+/* Workspace bytes beyond inputs and outputs. On the CPU 0, whatever the shapes. */
 RMSNORM_API rmsnorm_status rmsnorm_peak_memory(const rmsnorm_operator *op, const rmsnorm_attributes *attributes,
                                                const rmsnorm_tensor *const *inputs, size_t input_count,
                                                rmsnorm_tensor *const *outputs, size_t output_count,
@@ -325,7 +325,8 @@ typedef struct rmsnorm_rows {
     float epsilon;        /* * inside the root, as given */
     const void *input;    /* * */
     int64_t input_stride; /* * */
-    const void *skip;     /* NULL: none. Row r reads skip row r modulo skip_rows */
+    const void
+        *skip; /* NULL: none. Row r reads skip row r modulo skip_rows. Needs T = V, float or narrower, ROUND_ONCE */
     int64_t skip_stride;
     int64_t skip_rows;
     const void *bias;      /* hidden_size elements, or NULL. Needs skip */

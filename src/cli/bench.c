@@ -43,7 +43,7 @@ enum { CASES_MAXIMUM = 64 };
 
 typedef struct request {
     bench_case one;
-    bool table, markdown, gamma_given;
+    bool table, markdown, gamma_given, names_case;
     double seconds;
     const char *svg;
 } request;
@@ -82,6 +82,7 @@ static int read_seconds(const char *text, double *seconds)
 
 static int take(int id, const char *value, request *asked)
 {
+    asked->names_case = asked->names_case || (id >= OP && id <= SUM);
     switch (id) {
     case OP:
         asked->one.op = rmsnorm_operator_parse(value);
@@ -123,6 +124,11 @@ static int check(const request *asked)
             "%s has neither a bias nor a sum output: --bias and --sum go with SkipSimplifiedLayerNormalization",
             asked->one.op->name);
     }
+    if (asked->table && asked->names_case) {
+        return rmsnorm_cli_fail(
+            "--table has its own cases: it goes without --op, --shape, --dtype, --gamma-dtype, --bias "
+            "and --sum");
+    }
     return RMSNORM_CLI_DONE;
 }
 
@@ -155,12 +161,8 @@ static int measure(const bench_case *cases, size_t count, double seconds, bench_
     return RMSNORM_CLI_DONE;
 }
 
-static int write_chart(const char *path, const bench_result *results, size_t count)
+static int write_chart(FILE *file, const char *path, const bench_result *results, size_t count)
 {
-    FILE *const file = fopen(path, "w");
-    if (file == NULL) {
-        return rmsnorm_cli_fail("--svg: %s cannot be written: %s", path, strerror(errno));
-    }
     bench_print_svg(file, results, count);
     const bool failed = ferror(file) != 0;
     return fclose(file) != 0 || failed ? rmsnorm_cli_fail("--svg: %s cannot be written", path) : RMSNORM_CLI_DONE;
@@ -168,6 +170,10 @@ static int write_chart(const char *path, const bench_result *results, size_t cou
 
 static int bench(const request *asked, const bench_case *cases, size_t count, bench_printer *print)
 {
+    FILE *const chart = asked->svg != NULL ? fopen(asked->svg, "w") : NULL; /* before minutes of measuring */
+    if (asked->svg != NULL && chart == NULL) {
+        return rmsnorm_cli_fail("--svg: %s cannot be written: %s", asked->svg, strerror(errno));
+    }
     bench_result *const results = rmsnorm_cli_allocate(count, sizeof *results);
     int code = measure(cases, count, asked->seconds, results);
     if (code == RMSNORM_CLI_DONE) {
@@ -176,7 +182,11 @@ static int bench(const request *asked, const bench_case *cases, size_t count, be
         if (print != bench_print_json && !ort->ran) {
             printf("without ONNX Runtime: %s\n", ort->why);
         }
-        code = asked->svg != NULL ? write_chart(asked->svg, results, count) : RMSNORM_CLI_DONE;
+    }
+    if (chart != NULL && code == RMSNORM_CLI_DONE) {
+        code = write_chart(chart, asked->svg, results, count);
+    } else if (chart != NULL) {
+        (void)fclose(chart);
     }
     free(results);
     return code;
@@ -202,6 +212,9 @@ int rmsnorm_cli_bench(int argc, char **argv)
         return rmsnorm_cli_stopped(id);
     }
     int code = check(&asked);
+    if (code == RMSNORM_CLI_DONE && args.json && asked.markdown) {
+        code = rmsnorm_cli_fail("--json and --markdown are two forms of the same answer: give one");
+    }
     rmsnorm_cli_context context;
     if (code == RMSNORM_CLI_DONE) {
         code = rmsnorm_cli_context_open(&args, &context);

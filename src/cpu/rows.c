@@ -239,14 +239,14 @@ void rmsnorm_rows_split(const rmsnorm_problem *problem, const rmsnorm_choice *ch
             total = rmsnorm_sum_add(total, job.sums[b]);
         }
         job.by = rmsnorm_factor_of(choice, &job.row, total, n, (double)rows->epsilon);
+        if (rows->inv_std_var != NULL) {
+            store_statistic(rows, index, &job.by);
+        }
         float_environment_leave(before);
         const int64_t gamma_offset = walk(problem->outer, problem->outer_count, index);
         job.row = second_pass_row(choice, &job.row);
         job.gamma = const_at(rows->gamma, gamma_offset, rmsnorm_dtype_size(rows->gamma_dtype));
         runner->run(runner->user, scale_block, &job, blocks);
-        if (rows->inv_std_var != NULL) {
-            store_statistic(rows, index, &job.by);
-        }
     }
 }
 

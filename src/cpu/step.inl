@@ -4,7 +4,7 @@
 #define OUTPUT_AHEAD 2048
 /* A row that comes from memory is read ahead, and written, at several places in turn: so many pages are looked up, and so
  * many banks of memory busy, at once. */
-#define PLACES_MAXIMUM 4
+#define PLACES_MAXIMUM 8
 #define PLACE 4096 /* bytes, at least: a page */
 
 INLINE void prefetch_inputs(rmsnorm_type type, rmsnorm_residual residual, const rmsnorm_row *row, int64_t i)

@@ -104,7 +104,7 @@ rmsnorm_status rmsnorm_npy_header_write(const char *file, bool bfloat16, const r
                                         size_t *size)
 {
     RMSNORM_CHECK(bfloat16 || tensor->dtype != RMSNORM_BFLOAT16, RMSNORM_UNSUPPORTED,
-                  "%s: .npy has no bfloat16; write to %s:bfloat16 for 2-byte items, or to .pb or .safetensors", file,
+                  "%s: .npy has no bfloat16; add :bfloat16 to its name for 2-byte items, or write .pb or .safetensors",
                   file);
     RMSNORM_CHECK(!bfloat16 || tensor->dtype == RMSNORM_BFLOAT16, RMSNORM_UNSUPPORTED,
                   "%s: the suffix :bfloat16 is for bfloat16 tensors, this one is %s", file,

@@ -52,8 +52,8 @@ typedef struct rmsnorm_requirement {
 } rmsnorm_requirement;
 
 typedef struct rmsnorm_manifest_binding {
-    const char *name;   /* in the shader */
-    const char *tensor; /* the bind key of a tensor, or the name of a scratch buffer */
+    const char *name;     /* in the shader */
+    const char *tensor;   /* the bind key of a tensor, or the name of a scratch buffer */
     rmsnorm_formula when; /* text NULL: always */
     bool reads, writes;
     rmsnorm_formula row_bytes; /* bytes from one row to the next when the pass is cut at rows; text NULL: bound whole */
@@ -64,10 +64,10 @@ typedef struct rmsnorm_manifest_pass {
     rmsnorm_formulas parameters; /* the template's context */
     const rmsnorm_manifest_binding *bindings;
     size_t binding_count;
-    rmsnorm_formula rows;        /* how many there are to share out */
-    rmsnorm_formula unit;        /* pieces of rows begin at multiples of it; text NULL: 1 */
-    rmsnorm_formula workgroups;  /* of a piece: an integer, or a list of up to three */
-    rmsnorm_formulas uniforms;   /* u32 each, in the order of the shader's struct */
+    rmsnorm_formula rows;       /* how many there are to share out */
+    rmsnorm_formula unit;       /* pieces of rows begin at multiples of it; text NULL: 1 */
+    rmsnorm_formula workgroups; /* of a piece: an integer, or a list of up to three */
+    rmsnorm_formulas uniforms;  /* u32 each, in the order of the shader's struct */
 } rmsnorm_manifest_pass;
 
 typedef struct rmsnorm_manifest_variant {

@@ -383,6 +383,43 @@ static void test_the_callers_rounding_mode_and_flushing_do_not_matter(void **sta
     }
 }
 
+static float statistic_of_a_long_row(const rmsnorm_options *options, float *input, float *output)
+{
+    enum { LENGTH = 40000 };
+    const rmsnorm_operator *const op = rmsnorm_operator_find("", "SimplifiedLayerNormalization", 0);
+    float gamma = 1;
+    float statistic = 0;
+    for (int i = 0; i < LENGTH; i++) {
+        input[i] = (float)(i % 97) * 0.37f;
+    }
+    const rmsnorm_tensor x = {.dtype = RMSNORM_FLOAT, .rank = 2, .dims = {1, LENGTH}, .data = input};
+    const rmsnorm_tensor scale = {.dtype = RMSNORM_FLOAT, .data = &gamma};
+    rmsnorm_tensor y = {.dtype = RMSNORM_FLOAT, .rank = 2, .dims = {1, LENGTH}, .data = output};
+    rmsnorm_tensor inv_std_var = {.dtype = RMSNORM_FLOAT, .rank = 2, .dims = {1, 1}, .data = &statistic};
+    const rmsnorm_tensor *const inputs[] = {&x, &scale};
+    rmsnorm_tensor *const outputs[] = {&y, &inv_std_var};
+    (void)fesetround(FE_UPWARD);
+    const rmsnorm_status status = rmsnorm_run(op, NULL, inputs, 2, outputs, 2, options);
+    (void)fesetround(FE_TONEAREST);
+    assert_int_equal(status, RMSNORM_OK);
+    return statistic;
+}
+
+static void test_the_statistic_of_a_shared_row_does_not_depend_on_the_callers_rounding_mode(void **state)
+{
+    (void)state;
+    static float input[40000];
+    static float output[40000];
+    rmsnorm_pool *pool;
+    rmsnorm_options options = RMSNORM_OPTIONS_INIT;
+    const float alone = statistic_of_a_long_row(&options, input, output);
+    assert_int_equal(rmsnorm_pool_create(2, &pool), RMSNORM_OK);
+    options.runner = rmsnorm_pool_runner(pool);
+    const float shared = statistic_of_a_long_row(&options, input, output);
+    rmsnorm_pool_destroy(pool);
+    assert_memory_equal(&alone, &shared, sizeof alone);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -394,6 +431,7 @@ int main(void)
         cmocka_unit_test(test_addresses_do_not_matter),
         cmocka_unit_test(test_in_place_gives_the_same_bits),
         cmocka_unit_test(test_the_callers_rounding_mode_and_flushing_do_not_matter),
+        cmocka_unit_test(test_the_statistic_of_a_shared_row_does_not_depend_on_the_callers_rounding_mode),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -159,7 +159,7 @@ static void test_refuses_what_cannot_be_written(void **state)
     rmsnorm_tensor tensor = small_tensor();
     tensor.dtype = RMSNORM_BFLOAT16;
     expect_refusal(rmsnorm_tensor_write(path, &tensor, NULL), RMSNORM_UNSUPPORTED,
-                   "never.npy:bfloat16 for 2-byte items");
+                   "add :bfloat16 to its name for 2-byte items");
     tensor.dtype = RMSNORM_FLOAT;
     expect_refusal(rmsnorm_tensor_write(path_of("never.npy:bfloat16"), &tensor, NULL), RMSNORM_UNSUPPORTED,
                    "for bfloat16 tensors, this one is float");
