@@ -17,7 +17,13 @@
 
 static int begin(void **state)
 {
-    return folder_make(state) == 0 ? system("\"$RMSNORM\" package new " NAME " >new.txt") : -1;
+    if (folder_make(state) != 0) {
+        return -1;
+    }
+    outcome result = shell("rmsnorm package new " NAME " >new.txt");
+    const int code = result.code;
+    outcome_free(&result);
+    return code;
 }
 
 static void help(void **state)
@@ -128,9 +134,8 @@ static void verify_says_no(void **state)
 static void another_spec_is_said(void **state)
 {
     (void)state;
-    DONE("sed -i 's/\"rmsnorm-1\"/\"1.0\"/' " INNER "metadata.json; rmsnorm package build " NAME " >/dev/null;"
-         "rmsnorm package verify " NAME,
-         "spec     1.0: its contract can be read, nothing planned (rmsnorm-1 can)");
+    DONE("sed -i 's/\"rmsnorm-1\"/\"1.0\"/' " INNER "metadata.json; rmsnorm package build " NAME, "written");
+    DONE("rmsnorm package verify " NAME, "spec     1.0: its contract can be read, nothing planned (rmsnorm-1 can)");
 }
 
 static void build_mends_what_changed(void **state)
@@ -144,8 +149,8 @@ static void build_mends_what_changed(void **state)
     json_decref(root);
     DONE("! rmsnorm package verify " NAME " >/dev/null");
     /* Everything else in metadata.json stays, permissions too. */
-    DONE("sed -i 's/\"version\": 1/\"version\": 7/; s/Apache-2.0/MIT/' " INNER "metadata.json;"
-         "chmod 640 " INNER "metadata.json; rmsnorm package build " NAME " && ls -l " INNER "metadata.json",
+    DONE("sed -i 's/\"version\": 1/\"version\": 7/; s/Apache-2.0/MIT/' " INNER "metadata.json");
+    DONE("chmod 640 " INNER "metadata.json; rmsnorm package build " NAME " && ls -l " INNER "metadata.json",
          ", before _com_example_scale_webgpu_", "written   " INNER "metadata.json", "written   " NAME "/README.md",
          "-rw-r-----");
     DONE("rmsnorm package verify " NAME, "version  7");
@@ -171,13 +176,13 @@ static void build_writes_nothing_that_would_not_open(void **state)
 static void the_card_has_what_the_manifest_has(void **state)
 {
     (void)state;
-    DONE("cat " NAME "/README.md", "---\ntags:\n- kernels\n- webgpu\n- onnx\nlicense: apache-2.0\n---\n\n# " NAME "\n",
+    DONE("cat " NAME "/README.md", "---\ntags:\n- kernels\n- webgpu\n- onnx\nlicense: apache-2.0\n---\n\n# ", NAME "\n",
          "the operator `Scale` of the domain `com.example`, since version 1.", "## Inputs", "| `x` | `X` | `T` | yes |",
          "## Outputs", "| `y` | `Y` | `T` | yes |", "## Type constraints", "| `T` | float32 |", "## Tunables",
          "| `WORKGROUP_SIZE` | 64 | 32, 64, 128, 256 |", "## Files", "| `bench.json` | ", "| `test.json` | ",
          "import { getKernel } from \"rmsnorm\";",
-         "const kernel = await getKernel(\"webgpu-kernels/" NAME "\", { version: 1 });", "const { y } = await kernel({",
-         "  x: { data: xData, shape: [8] },", "## License\n\nApache-2.0\n");
+         "const kernel = await getKernel(\"webgpu-kernels/com.example.Scale\", { version: 1 });",
+         "const { y } = await kernel({", "  x: { data: xData, shape: [8] },", "## License\n\nApache-2.0\n");
     DONE("awk '/ $/ { exit 1 }' " NAME "/README.md");
 }
 
