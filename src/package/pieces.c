@@ -6,7 +6,7 @@
 #include <string.h>
 
 /* More dispatches than any tensor needs on a device that could hold it. */
-#define PASSES_MAXIMUM 65536
+#define PASSES_MAXIMUM 4096
 #define SHADER_LIMIT ((size_t)1 << 20)
 
 rmsnorm_status rmsnorm_draft_refuse(rmsnorm_draft *draft, const char *format, ...)
@@ -317,8 +317,9 @@ static rmsnorm_status set_uniforms(rmsnorm_planning *planning, const rmsnorm_man
 static rmsnorm_status add_piece(rmsnorm_planning *planning, const rmsnorm_manifest_pass *from, const ranges *all,
                                 int64_t first, int64_t count, rmsnorm_draft *draft)
 {
-    RMSNORM_CHECK(draft->pass_count < PASSES_MAXIMUM, RMSNORM_INVALID_ARGUMENT,
-                  "%s: more than %d dispatches for one call", planning->package->manifest.name, PASSES_MAXIMUM);
+    if (draft->pass_count >= PASSES_MAXIMUM) {
+        return rmsnorm_draft_refuse(draft, "it needs more than %d dispatches", PASSES_MAXIMUM);
+    }
     void *items = draft->passes;
     RMSNORM_TRY(grow(planning->arena, &items, draft->pass_count, &draft->pass_room, sizeof *draft->passes));
     draft->passes = items;

@@ -385,7 +385,7 @@ static rmsnorm_status add_attributes(rmsnorm_planning *plan)
 
 /* ---- The start ------------------------------------------------------------------------------- */
 
-#define STEPS 100000
+#define STEPS 10000000
 
 static rmsnorm_status check_requirements(rmsnorm_planning *plan)
 {

@@ -250,7 +250,8 @@ static const char *shader_fault(const drawn *d, const rmsnorm_shader *shader)
     return NULL;
 }
 
-/* Every byte of an output is in exactly one piece's range, up to the alignment of its begin. */
+/* The pieces follow one another: each begins where the one before ended, up to the alignment of begins and the rounding of
+ * ends to 4 bytes. */
 static const char *cover_fault(const drawn *d, const rmsnorm_plan *plan, size_t slot)
 {
     uint64_t end = 0;
@@ -264,7 +265,7 @@ static const char *cover_fault(const drawn *d, const rmsnorm_plan *plan, size_t 
                 continue;
             }
             if (b->size != bytes &&
-                (b->offset > end || b->offset + d->device.min_storage_buffer_offset_alignment <= end)) {
+                (b->offset > end || b->offset + d->device.min_storage_buffer_offset_alignment + 3 <= end)) {
                 return say("output %zu: a piece begins at %" PRIu64 ", the one before ends at %" PRIu64, slot,
                            b->offset, end);
             }

@@ -165,7 +165,9 @@ static void test_no_plan_exceeds_a_devices_limits(void **state)
                          types[i / 432 % 2], i / 864 % 2 == 1, &d);
             set_device(&d, devices[v]);
             if (rmsnorm_plan_make(d.package, &d.request, &plan) != RMSNORM_OK) {
-                assert_non_null(strstr(rmsnorm_last_error(), "no variant fits"));
+                if (strstr(rmsnorm_last_error(), "no variant fits") == NULL) {
+                    fail_msg("device %zu: %s", v, rmsnorm_last_error());
+                }
                 refused++;
                 continue;
             }
@@ -203,7 +205,11 @@ static void test_every_pair_of_buffers_may_be_one(void **state)
                 memset(d.request.in_place, 0, sizeof d.request.in_place);
                 d.request.in_place[out] = in + 1;
                 if (rmsnorm_plan_make(d.package, &d.request, &plan) == RMSNORM_OK) {
-                    assert_null(plan_fault(&d, plan));
+                    const char *const wrong = plan_fault(&d, plan);
+                    if (wrong != NULL) {
+                        fail_msg("%s, output %zu in place of input %d, width %d: %s", op->name, out, in,
+                                 (int)d.inputs[0].dims[1], wrong);
+                    }
                     planned++;
                     rmsnorm_plan_release(plan);
                 } else {
