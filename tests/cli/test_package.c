@@ -150,9 +150,9 @@ static void build_mends_what_changed(void **state)
     DONE("! rmsnorm package verify " NAME " >/dev/null");
     /* Everything else in metadata.json stays, permissions too. */
     DONE("sed -i 's/\"version\": 1/\"version\": 7/; s/Apache-2.0/MIT/' " INNER "metadata.json");
-    DONE("chmod 640 " INNER "metadata.json; rmsnorm package build " NAME " && ls -l " INNER "metadata.json",
-         ", before _com_example_scale_webgpu_", "written   " INNER "metadata.json", "written   " NAME "/README.md",
-         "-rw-r-----");
+    static const char build[] = "chmod 640 " INNER "metadata.json; rmsnorm package build " NAME;
+    DONE(build, ", before _com_example_scale_webgpu_", "written ", "metadata.json", "written ", "README.md");
+    DONE("ls -l " INNER "metadata.json", "-rw-r-----");
     DONE("rmsnorm package verify " NAME, "version  7");
     DONE("cat " NAME "/README.md", "license: mit", "{ version: 7 }", "## License\n\nMIT\n");
     DONE("rmsnorm package build " NAME, "as it was " INNER "metadata.json", "as it was " NAME "/README.md");
@@ -176,7 +176,8 @@ static void build_writes_nothing_that_would_not_open(void **state)
 static void the_card_has_what_the_manifest_has(void **state)
 {
     (void)state;
-    DONE("cat " NAME "/README.md", "---\ntags:\n- kernels\n- webgpu\n- onnx\nlicense: apache-2.0\n---\n\n# ", NAME "\n",
+    static const char print[] = "cat " NAME "/README.md";
+    DONE(print, "---\ntags:\n- kernels\n- webgpu\n- onnx\nlicense: apache-2.0\n---\n\n# ", NAME "\n",
          "the operator `Scale` of the domain `com.example`, since version 1.", "## Inputs", "| `x` | `X` | `T` | yes |",
          "## Outputs", "| `y` | `Y` | `T` | yes |", "## Type constraints", "| `T` | float32 |", "## Tunables",
          "| `WORKGROUP_SIZE` | 64 | 32, 64, 128, 256 |", "## Files", "| `bench.json` | ", "| `test.json` | ",
