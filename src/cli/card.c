@@ -146,6 +146,17 @@ static void draw_slots(const card *to, const char *title, const rmsnorm_package_
     }
 }
 
+/* The contract's words, but for a type that WebGPU does not have. */
+static const char *allowed(const card *to, const rmsnorm_attribute *attribute)
+{
+    rmsnorm_dtypes types = 0;
+    for (size_t i = 0; i < to->op->type_constraint_count; ++i) {
+        types |= to->op->type_constraints[i].types[RMSNORM_DEVICE_WEBGPU];
+    }
+    const bool narrowed = strcmp(attribute->name, "stash_type") == 0 && (types & RMSNORM_DTYPES(RMSNORM_DOUBLE)) == 0;
+    return narrowed ? "1 (float)" : attribute->allowed;
+}
+
 static void draw_attributes(const card *to)
 {
     json_t *attributes = json_object_get(to->manifest, "attributes");
@@ -164,7 +175,7 @@ static void draw_attributes(const card *to)
         show_code(to, name);
         (void)fputc(' ', to->file);
         row(to, number(json_object_get(json_object_iter_value(at), "default"), text),
-            attribute != NULL ? attribute->allowed : "", attribute != NULL ? attribute->doc : "", NULL);
+            attribute != NULL ? allowed(to, attribute) : "", attribute != NULL ? attribute->doc : "", NULL);
     }
 }
 
