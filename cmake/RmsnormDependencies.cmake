@@ -24,3 +24,9 @@ macro(rmsnorm_find_graph_dependencies)
     rmsnorm_find(protobuf_c protobuf-c/protobuf-c.h protobuf-c)
     rmsnorm_find(jansson jansson.h jansson)
 endmacro()
+
+# What librmsnorm_webgpu needs.
+macro(rmsnorm_find_webgpu_dependencies)
+    rmsnorm_find(jansson jansson.h jansson)
+    rmsnorm_find(crypto openssl/evp.h crypto)
+endmacro()

@@ -44,6 +44,10 @@ RMSNORM_API rmsnorm_status rmsnorm_package_open_files(const rmsnorm_package_file
 RMSNORM_API rmsnorm_status rmsnorm_package_open_operator(const char *domain, const char *name,
                                                          rmsnorm_package **package);
 
+/* For authors: opens a folder after making `id` and `digest` of its metadata.json right. Nothing is written: what belongs
+ * into the file is rmsnorm_package_text(package, "metadata.json", &size). */
+RMSNORM_API rmsnorm_status rmsnorm_package_seal(const char *folder, rmsnorm_package **package);
+
 RMSNORM_API void rmsnorm_package_close(rmsnorm_package *package);
 
 /* A slot as the manifest has it. */

@@ -23,6 +23,7 @@ typedef struct rmsnorm_map rmsnorm_map;
 
 typedef struct rmsnorm_value {
     rmsnorm_value_kind kind;
+    bool minus_zero; /* of an integer 0: it came out as -0, which a float made of it shows; the reference does the same */
     union {
         bool boolean;
         int64_t integer;
@@ -41,6 +42,7 @@ typedef struct rmsnorm_value {
 struct rmsnorm_list {
     rmsnorm_value *items;
     size_t count, capacity;
+    bool tuple; /* written without []: it can be looped over and indexed, but not printed */
 };
 
 typedef struct rmsnorm_entry {
@@ -53,6 +55,8 @@ typedef struct rmsnorm_entry {
 struct rmsnorm_map {
     rmsnorm_entry *entries;
     size_t count, capacity;
+    uint32_t *table; /* of larger maps: where each key's entry is */
+    size_t table_size;
 };
 
 rmsnorm_value rmsnorm_value_undefined(void);

@@ -1,0 +1,11 @@
+/* open.h: what opening a package and sealing one share. */
+#ifndef RMSNORM_PACKAGE_OPEN_H
+#define RMSNORM_PACKAGE_OPEN_H
+
+#include "package/folder.h"
+
+/* An empty package whose arena the caller fills with files; then it is checked and parsed, or closed again. */
+rmsnorm_status rmsnorm_package_begin(rmsnorm_package **package);
+rmsnorm_status rmsnorm_package_finish(rmsnorm_package **package, const rmsnorm_files *files);
+
+#endif
