@@ -92,7 +92,7 @@ static void steps_count_the_values_between(void **state)
     (void)state;
     static const struct {
         uint16_t a, b;
-        int32_t steps;
+        uint64_t steps;
     } cases[] = {{0x3c00, 0x3c00, 0}, {0x3c00, 0x3c01, 1}, {0x3bff, 0x3c01, 2},
                  {0x0000, 0x8000, 0}, {0x0001, 0x8001, 2}, {0x7bff, 0xfbff, 63486}};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
