@@ -37,7 +37,7 @@ rmsnorm_value rmsnorm_value_text(const char *text)
 
 rmsnorm_value rmsnorm_value_string(const char *text, size_t length)
 {
-    return (rmsnorm_value){.kind = RMSNORM_VALUE_STRING, .as.string = {text, length}};
+    return (rmsnorm_value){.kind = RMSNORM_VALUE_STRING, .as.string = {text == NULL ? "" : text, length}};
 }
 
 rmsnorm_value rmsnorm_value_list(rmsnorm_arena *arena)
@@ -91,7 +91,7 @@ static uint32_t hash_of(const char *key, size_t length)
 
 static bool is_key(const rmsnorm_entry *entry, const char *key, size_t length)
 {
-    return entry->length == length && memcmp(entry->key, key, length) == 0;
+    return entry->length == length && (length == 0 || memcmp(entry->key, key, length) == 0);
 }
 
 /* The place of the key in the table: that of its entry's number plus one, or of the 0 where it would go. */
@@ -178,9 +178,9 @@ const rmsnorm_value *rmsnorm_map_get(const rmsnorm_map *map, const char *key, si
 const char *rmsnorm_value_kind_name(rmsnorm_value_kind kind)
 {
     static const char *const names[] = {
-        [RMSNORM_VALUE_UNDEFINED] = "undefined", [RMSNORM_VALUE_NULL] = "none",     [RMSNORM_VALUE_BOOLEAN] = "boolean",
-        [RMSNORM_VALUE_INTEGER] = "integer",     [RMSNORM_VALUE_FLOAT] = "float",   [RMSNORM_VALUE_STRING] = "string",
-        [RMSNORM_VALUE_LIST] = "list",           [RMSNORM_VALUE_MAP] = "map",       [RMSNORM_VALUE_CALLABLE] = "macro",
+        [RMSNORM_VALUE_UNDEFINED] = "undefined", [RMSNORM_VALUE_NULL] = "none",   [RMSNORM_VALUE_BOOLEAN] = "boolean",
+        [RMSNORM_VALUE_INTEGER] = "integer",     [RMSNORM_VALUE_FLOAT] = "float", [RMSNORM_VALUE_STRING] = "string",
+        [RMSNORM_VALUE_LIST] = "list",           [RMSNORM_VALUE_MAP] = "map",     [RMSNORM_VALUE_CALLABLE] = "macro",
     };
     return (size_t)kind < sizeof names / sizeof names[0] ? names[kind] : "unknown";
 }

@@ -23,7 +23,8 @@ typedef struct rmsnorm_map rmsnorm_map;
 
 typedef struct rmsnorm_value {
     rmsnorm_value_kind kind;
-    bool minus_zero; /* of an integer 0: it came out as -0, which a float made of it shows; the reference does the same */
+    bool
+        minus_zero; /* of an integer 0: it came out as -0, which a float made of it shows; the reference does the same */
     union {
         bool boolean;
         int64_t integer;
