@@ -19,6 +19,7 @@ static const rmsnorm_cli_command commands[] = {
     {"infer", "types, shapes and memory of an operator's outputs, also for symbolic shapes", rmsnorm_cli_infer},
     {"describe", "the operators: types, inputs, outputs, attributes", rmsnorm_cli_describe},
     {"bench", "time an operator, beside ONNX Runtime and plain copies", rmsnorm_cli_bench},
+    {"package", "kernel packages: verify, build, start, render", rmsnorm_cli_package},
     {"info", "what this build and this machine offer", rmsnorm_cli_info},
 };
 enum { COMMAND_COUNT = sizeof commands / sizeof commands[0] };
