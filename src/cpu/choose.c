@@ -59,34 +59,50 @@ static bool streams(const rmsnorm_rows *rows)
     return footprint(rows) > STREAM_BYTES && apart && aligned;
 }
 
+static bool has_one_gamma(const rmsnorm_problem *problem)
+{
+    const bool one = problem->outer_count == 0 || (problem->outer_count == 1 && problem->outer[0].stride == 0);
+    return one && problem->inner_count == 1 && problem->inner[0].stride == 1;
+}
+
 static bool is_straight(const rmsnorm_problem *problem)
 {
-    const bool one_gamma = problem->outer_count == 0 || (problem->outer_count == 1 && problem->outer[0].stride == 0);
-    const bool whole = problem->inner_count == 1 && problem->inner[0].stride == 1;
     const bool one_type = problem->rows.dtype == problem->rows.gamma_dtype && problem->rows.dtype != RMSNORM_DOUBLE;
-    return one_gamma && whole && one_type && problem->rows.stash_dtype != RMSNORM_DOUBLE &&
+    return has_one_gamma(problem) && one_type && problem->rows.stash_dtype != RMSNORM_DOUBLE &&
            problem->rows.hidden_size % RMSNORM_LANES == 0;
 }
 
-/* Only r that is a sum is worth keeping, while all is in cache; plain narrow rows are as fast converted twice. */
-static rmsnorm_keeping keeping_of(const rmsnorm_problem *problem, rmsnorm_type x, rmsnorm_residual residual)
+/* Rows from which on it pays to widen a narrow gamma once for all of them. */
+#define WIDEN_ROWS 4
+
+static bool widens(const rmsnorm_problem *problem, rmsnorm_keeping keeping)
 {
-    if (residual == PLAIN || footprint(&problem->rows) > KEEP_BYTES) {
+    return keeping == KEPT_ASIDE && problem->rows.rows >= WIDEN_ROWS && has_one_gamma(problem);
+}
+
+/* While all is in cache: r that is a sum, and narrow rows whose gamma is widened too. */
+static rmsnorm_keeping keeping_of(const rmsnorm_problem *problem, rmsnorm_type x, rmsnorm_type y,
+                                  rmsnorm_residual residual)
+{
+    if (footprint(&problem->rows) > KEEP_BYTES) {
         return KEPT_NOT;
     }
     if (x == F32) {
-        return KEPT_IN_OUTPUT;
+        return residual == PLAIN ? KEPT_NOT : KEPT_IN_OUTPUT;
     }
-    const bool whole = problem->inner_count == 1 && problem->rows.hidden_size <= RMSNORM_KEPT_MAXIMUM;
-    return whole ? KEPT_ASIDE : KEPT_NOT;
+    const bool narrow = is_narrow(x) && x == y && problem->rows.stash_dtype != RMSNORM_DOUBLE;
+    if (!narrow || problem->inner_count != 1 || problem->rows.hidden_size > RMSNORM_KEPT_MAXIMUM) {
+        return KEPT_NOT;
+    }
+    return residual != PLAIN || widens(problem, KEPT_ASIDE) ? KEPT_ASIDE : KEPT_NOT;
 }
 
 static rmsnorm_scale_kernel *scale_of(const rmsnorm_kernels *kernels, rmsnorm_keeping keeping, rmsnorm_form form,
-                                      rmsnorm_type x, rmsnorm_type y, rmsnorm_residual residual, bool sum)
+                                      rmsnorm_type x, rmsnorm_type y, rmsnorm_residual residual, bool sum, bool wide)
 {
     switch (keeping) {
     case KEPT_IN_OUTPUT: return kernels->scale[form][F32][F32];
-    case KEPT_ASIDE: return kernels->scale_kept[x][sum];
+    case KEPT_ASIDE: return kernels->scale_kept[form][x][sum][wide];
     default: return residual == PLAIN ? kernels->scale[form][x][y] : kernels->scale_residual[x][residual][sum];
     }
 }
@@ -102,7 +118,8 @@ static rmsnorm_choice choose(const rmsnorm_problem *problem, bool may_keep, bool
     const rmsnorm_method method = method_of(rows, form, x, y);
     const bool straight = is_straight(problem);
     const bool past_cache = straight && !read_soon && streams(rows);
-    const rmsnorm_keeping keeping = !may_keep ? KEPT_NOT : keeping_of(problem, x, residual);
+    const rmsnorm_keeping keeping = !may_keep ? KEPT_NOT : keeping_of(problem, x, y, residual);
+    const bool wide = widens(problem, keeping);
     const rmsnorm_choice choice = {
         .type_x = x,
         .type_y = y,
@@ -111,9 +128,10 @@ static rmsnorm_choice choose(const rmsnorm_problem *problem, bool may_keep, bool
         .keeping = keeping,
         .sum = keeping == KEPT_NOT ? kernels->sum[method][x][residual] : kernels->sum_kept[x][residual],
         .sum_in_range = method == CHAIN && x == BF16 ? kernels->sum[EXACT][x][residual] : NULL,
-        .scale = scale_of(kernels, keeping, form, x, y, residual, rows->sum != NULL),
+        .scale = scale_of(kernels, keeping, form, x, y, residual, rows->sum != NULL, wide),
         .step =
             straight && keeping == KEPT_NOT ? kernels->step[form][x][residual][rows->sum != NULL][past_cache] : NULL,
+        .widen = wide ? kernels->widen[x] : NULL,
         .fence = past_cache ? kernels->fence : NULL,
     };
     assert(choice.sum != NULL && choice.scale != NULL);

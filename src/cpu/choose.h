@@ -22,8 +22,9 @@ typedef struct rmsnorm_choice {
     rmsnorm_sum_kernel *sum;
     rmsnorm_sum_kernel *sum_in_range; /* for rows whose sum left the range of `sum`; NULL when it cannot */
     rmsnorm_scale_kernel *scale;
-    rmsnorm_step_kernel *step; /* NULL where there is no straight path */
-    void (*fence)(void);       /* to be called after the last row when step writes past the cache, else NULL */
+    rmsnorm_step_kernel *step;   /* NULL where there is no straight path */
+    rmsnorm_widen_kernel *widen; /* when scale takes gamma as widen leaves it, else NULL */
+    void (*fence)(void);         /* to be called after the last row when step writes past the cache, else NULL */
 } rmsnorm_choice;
 
 static inline bool rmsnorm_stage_is_wide(rmsnorm_form form) { return form == ONCE_WIDE || form == TWICE_WIDE; }

@@ -164,3 +164,13 @@ INLINE void keep_r(rmsnorm_type type, float *kept, int64_t i, int n, const vf *r
         store(F32, kept, i + v * VF, r[v], type == F32 ? part(n, v, VF) : VF);
     }
 }
+
+INLINE void widen(rmsnorm_type type, const void *gamma, float *wide, int64_t n)
+{
+    vf g[VECTORS];
+    for (int64_t i = 0; i < n; i += RMSNORM_LANES) {
+        const int left = n - i < RMSNORM_LANES ? (int)(n - i) : RMSNORM_LANES;
+        load_group(type, type == BF16, at(type, gamma, i), 0, left, g);
+        keep_r(type, wide, i, left, g);
+    }
+}

@@ -55,6 +55,9 @@ typedef rmsnorm_sum rmsnorm_sum_kernel(const rmsnorm_row *row, int64_t begin, in
 typedef void rmsnorm_scale_kernel(const rmsnorm_row *row, const void *gamma, int64_t gamma_step, double inv,
                                   int64_t begin, int64_t end);
 
+/* n elements of a narrow gamma as floats, in the order in which sum_kept leaves r: whole groups of RMSNORM_LANES are written. */
+typedef void rmsnorm_widen_kernel(const void *gamma, float *wide, int64_t n);
+
 /* The straight path: T = V, gamma of hidden_size elements. Scales row as a scale kernel does, and returns the sum of squares
  * of next as the sum kernel does; asks for ahead, which is read some calls later. All have n elements, a multiple of
  * RMSNORM_LANES. */
@@ -68,7 +71,10 @@ typedef struct rmsnorm_kernels {
     rmsnorm_sum_kernel *sum_kept[TYPE_COUNT][RESIDUAL_COUNT]; /* EXACT for F32, which keeps r as a row; else CHAIN */
     rmsnorm_scale_kernel *scale[FORM_COUNT][TYPE_COUNT][TYPE_COUNT];     /* by T, V, without residual */
     rmsnorm_scale_kernel *scale_residual[TYPE_COUNT][RESIDUAL_COUNT][2]; /* by T = V; with the sum output or not */
-    rmsnorm_scale_kernel *scale_kept[TYPE_COUNT][2]; /* the same, of r as a narrow sum_kept left it */
+    rmsnorm_scale_kernel
+        *scale_kept[FORM_COUNT][TYPE_COUNT][2][2]; /* the same, of r as a narrow sum_kept left it; gamma
+                                                                     * narrow, or as widen leaves it */
+    rmsnorm_widen_kernel *widen[TYPE_COUNT];
     rmsnorm_step_kernel *step[FORM_COUNT][TYPE_COUNT][RESIDUAL_COUNT][2][2]; /* ... ; past the cache or not */
 } rmsnorm_kernels;
 

@@ -129,9 +129,14 @@ static void store_statistic(const rmsnorm_rows *rows, int64_t index, const rmsno
     }
 }
 
+/* wide: gamma as choice->widen left it, when there is one. */
 static void finish_row(const rmsnorm_problem *problem, const rmsnorm_choice *choice, int64_t index,
-                       const rmsnorm_row *row, const rmsnorm_factor *by)
+                       const rmsnorm_row *row, const float *wide, const rmsnorm_factor *by)
 {
+    if (choice->widen != NULL && !by->special) {
+        choice->scale(row, wide, RMSNORM_LANES, by->inv, 0, problem->rows.hidden_size);
+        return;
+    }
     const int64_t gamma_offset = walk(problem->outer, problem->outer_count, index);
     const size_t gamma_size = rmsnorm_dtype_size(problem->rows.gamma_dtype);
     const rmsnorm_row second = second_pass_row(choice, row);
@@ -153,19 +158,23 @@ void rmsnorm_rows_range(const rmsnorm_problem *problem, const rmsnorm_choice *ch
     const bool steps = choice->step != NULL && n <= rmsnorm_block_length(n);
     const int64_t ahead = 1 + AHEAD_BYTES / (n * (int64_t)rmsnorm_dtype_size(rows->dtype));
     float aside[RMSNORM_KEPT_MAXIMUM];
+    float wide[RMSNORM_KEPT_MAXIMUM];
+    if (choice->widen != NULL) {
+        choice->widen(rows->gamma, wide, n);
+    }
     rmsnorm_row row = first_pass_row(rows, choice, begin, aside);
     rmsnorm_factor by = rmsnorm_factor_of(choice, &row, rmsnorm_sum_row(choice->sum, &row, n), n, epsilon);
     for (int64_t index = begin; index < end; index++) {
         const rmsnorm_row next = index + 1 < end ? first_pass_row(rows, choice, index + 1, aside) : row;
         const rmsnorm_factor now = by;
         if (index + 1 == end) {
-            finish_row(problem, choice, index, &row, &now);
+            finish_row(problem, choice, index, &row, wide, &now);
         } else if (steps && !now.special) {
             const rmsnorm_row later = row_at(rows, index + 1 + ahead < end ? index + 1 + ahead : index);
             by = rmsnorm_factor_of(choice, &next, choice->step(&row, rows->gamma, now.inv, &next, &later, n), n,
                                    epsilon);
         } else {
-            finish_row(problem, choice, index, &row, &now);
+            finish_row(problem, choice, index, &row, wide, &now);
             by = rmsnorm_factor_of(choice, &next, rmsnorm_sum_row(choice->sum, &next, n), n, epsilon);
         }
         if (rows->inv_std_var != NULL) {
@@ -306,7 +315,7 @@ void rmsnorm_partial_normalize(const rmsnorm_rows *rows, int64_t begin, int64_t 
         const rmsnorm_sum sum = {sums[index - begin], 0.0};
         const double inv = rmsnorm_inverse_root(sum, whole_hidden_size, (double)rows->epsilon);
         const rmsnorm_factor by = rmsnorm_split_factor(inv, 1.0, wide ? DBL_MIN : FLT_MIN, wide ? DBL_MAX : FLT_MAX);
-        finish_row(&problem, &choice, index, &row, &by);
+        finish_row(&problem, &choice, index, &row, NULL, &by);
         if (rows->inv_std_var != NULL) {
             store_statistic(rows, index, &by);
         }

@@ -6,8 +6,8 @@ INLINE bool multiplies_wide(rmsnorm_form form, rmsnorm_type type_x, rmsnorm_type
 
 /* All in float: r, its scaling, gamma and the results as groups; every load comes before the first store. */
 INLINE void scale_floats(rmsnorm_form form, rmsnorm_type type_x, rmsnorm_type type_y, rmsnorm_residual residual,
-                         bool kept, bool sum, bool stream, const rmsnorm_row *row, const void *gamma, vf inv, int64_t i,
-                         int n)
+                         bool kept, bool wide, bool sum, bool stream, const rmsnorm_row *row, const void *gamma, vf inv,
+                         int64_t i, int n)
 {
     const bool paired = type_x == BF16 && type_y == BF16;
     vf r[VECTORS];
@@ -18,7 +18,11 @@ INLINE void scale_floats(rmsnorm_form form, rmsnorm_type type_x, rmsnorm_type ty
     } else {
         load_r(type_x, residual, paired, row, i, n, r);
     }
-    load_group(type_y, paired, gamma, 0, n, g);
+    if (wide) {
+        load_kept(gamma, 0, g);
+    } else {
+        load_group(type_y, paired, gamma, 0, n, g);
+    }
     UNROLL
     for (int v = 0; v < VECTORS; v++) {
         y[v] = vf_mul(r[v], inv);
@@ -65,28 +69,29 @@ INLINE void scale_doubles(rmsnorm_form form, rmsnorm_type type_x, rmsnorm_type t
 }
 
 INLINE void scale_group(rmsnorm_form form, rmsnorm_type type_x, rmsnorm_type type_y, rmsnorm_residual residual,
-                        bool kept, bool sum, const rmsnorm_row *row, const void *gamma, vf inv, vw inv_wide, int64_t i,
-                        int n)
+                        bool kept, bool wide, bool sum, const rmsnorm_row *row, const void *gamma, vf inv, vw inv_wide,
+                        int64_t i, int n)
 {
     if (form == ONCE || (form == TWICE && !multiplies_wide(form, type_x, type_y))) {
-        scale_floats(form, type_x, type_y, residual, kept, sum, false, row, gamma, inv, i, n);
+        scale_floats(form, type_x, type_y, residual, kept, wide, sum, false, row, gamma, inv, i, n);
     } else {
         scale_doubles(form, type_x, type_y, row, gamma, inv, inv_wide, i, n);
     }
 }
 
 INLINE void scale(rmsnorm_form form, rmsnorm_type type_x, rmsnorm_type type_y, rmsnorm_residual residual, bool kept,
-                  bool sum, const rmsnorm_row *row, const void *gamma, int64_t gamma_step, double inv, int64_t begin,
-                  int64_t end)
+                  bool wide, bool sum, const rmsnorm_row *row, const void *gamma, int64_t gamma_step, double inv,
+                  int64_t begin, int64_t end)
 {
     const vf inv_float = vf_set((float)inv);
     const vw inv_wide = vw_set(inv);
     int64_t i = begin;
     for (; i <= end - RMSNORM_LANES; i += RMSNORM_LANES) {
-        scale_group(form, type_x, type_y, residual, kept, sum, row, gamma, inv_float, inv_wide, i, RMSNORM_LANES);
-        gamma = at(type_y, gamma, gamma_step);
+        scale_group(form, type_x, type_y, residual, kept, wide, sum, row, gamma, inv_float, inv_wide, i, RMSNORM_LANES);
+        gamma = at(wide ? F32 : type_y, gamma, gamma_step);
     }
     if (i < end) {
-        scale_group(form, type_x, type_y, residual, kept, sum, row, gamma, inv_float, inv_wide, i, (int)(end - i));
+        scale_group(form, type_x, type_y, residual, kept, wide, sum, row, gamma, inv_float, inv_wide, i,
+                    (int)(end - i));
     }
 }

@@ -87,7 +87,7 @@ INLINE rmsnorm_sum step(rmsnorm_form form, rmsnorm_type type, rmsnorm_residual r
             } else {
                 prefetch_outputs(type, sum, row, i);
             }
-            scale_floats(form, type, type, residual, false, sum, stream, row, at(type, gamma, j), inv_float, j,
+            scale_floats(form, type, type, residual, false, false, sum, stream, row, at(type, gamma, j), inv_float, j,
                          RMSNORM_LANES);
         }
         if (chains) {

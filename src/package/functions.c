@@ -9,6 +9,7 @@
 
 static rmsnorm_status need_integer(const char *function, const rmsnorm_value *value, int64_t *number)
 {
+    *number = 0;
     RMSNORM_CHECK(value->kind == RMSNORM_VALUE_INTEGER, RMSNORM_INVALID_ARGUMENT,
                   "%s: an argument is %s; allowed: an integer", function, rmsnorm_value_kind_name(value->kind));
     *number = value->as.integer;

@@ -136,7 +136,7 @@ static rmsnorm_status read_flag(reader *in, const rmsnorm_value *object, const c
 static rmsnorm_status read_members(reader *in, const rmsnorm_value *object, const char *key, bool needed,
                                    const rmsnorm_map **map)
 {
-    static const rmsnorm_map none = {NULL, 0, 0};
+    static const rmsnorm_map none = {0};
     const rmsnorm_value *const value = field(object, key);
     *map = &none;
     if (is_absent(value) && !needed) {
@@ -154,7 +154,7 @@ static rmsnorm_status read_members(reader *in, const rmsnorm_value *object, cons
 static rmsnorm_status read_items(reader *in, const rmsnorm_value *object, const char *key, bool needed,
                                  const rmsnorm_list **list)
 {
-    static const rmsnorm_list none = {NULL, 0, 0};
+    static const rmsnorm_list none = {0};
     const rmsnorm_value *const value = field(object, key);
     *list = &none;
     if (is_absent(value) && !needed) {

@@ -8,4 +8,7 @@
 rmsnorm_status rmsnorm_package_begin(rmsnorm_package **package);
 rmsnorm_status rmsnorm_package_finish(rmsnorm_package **package, const rmsnorm_files *files);
 
+/* Makes id and digest right in the text of metadata.json, which is among the files. */
+rmsnorm_status rmsnorm_package_renew(rmsnorm_arena *arena, const rmsnorm_files *files);
+
 #endif

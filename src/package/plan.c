@@ -86,7 +86,6 @@ static rmsnorm_status choose_variant(rmsnorm_planning *planning, rmsnorm_draft *
 {
     const rmsnorm_manifest *const manifest = &planning->package->manifest;
     const char *const wanted = planning->request->variant;
-    const size_t names = planning->names->count;
     reasons why = {.length = 0};
     bool found = false;
     for (size_t i = 0; i < manifest->variant_count; i++) {
@@ -96,7 +95,7 @@ static rmsnorm_status choose_variant(rmsnorm_planning *planning, rmsnorm_draft *
         }
         found = true;
         bool hold;
-        planning->names->count = names; /* forgets what the variant before derived */
+        RMSNORM_TRY(rmsnorm_planning_variant(planning));
         RMSNORM_TRY(rmsnorm_planning_derive(planning, &variant->derive));
         RMSNORM_TRY(check_conditions(planning, variant, &why, &hold));
         if (hold) {

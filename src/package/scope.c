@@ -32,6 +32,7 @@ rmsnorm_status rmsnorm_planning_integer(rmsnorm_planning *plan, const rmsnorm_fo
                                         int64_t *value)
 {
     rmsnorm_value got;
+    *value = 0;
     RMSNORM_TRY(rmsnorm_planning_value(plan, formula, &got));
     RMSNORM_CHECK(got.kind == RMSNORM_VALUE_INTEGER && got.as.integer >= least, RMSNORM_MALFORMED,
                   "manifest.json: `%s` gives %s; allowed: an integer from %" PRId64 " on", formula->text,
@@ -43,6 +44,7 @@ rmsnorm_status rmsnorm_planning_integer(rmsnorm_planning *plan, const rmsnorm_fo
 rmsnorm_status rmsnorm_planning_flag(rmsnorm_planning *plan, const rmsnorm_formula *formula, bool *flag)
 {
     rmsnorm_value got;
+    *flag = false;
     RMSNORM_TRY(rmsnorm_planning_value(plan, formula, &got));
     RMSNORM_CHECK(got.kind == RMSNORM_VALUE_BOOLEAN, RMSNORM_MALFORMED,
                   "manifest.json: `%s` gives %s; allowed: true or false", formula->text,
@@ -58,6 +60,14 @@ rmsnorm_status rmsnorm_planning_derive(rmsnorm_planning *plan, const rmsnorm_for
         RMSNORM_TRY(rmsnorm_planning_value(plan, &formulas->items[i].formula, &value));
         RMSNORM_TRY(rmsnorm_planning_set(plan, plan->names, formulas->items[i].name, value));
     }
+    return RMSNORM_OK;
+}
+
+rmsnorm_status rmsnorm_planning_variant(rmsnorm_planning *plan)
+{
+    RMSNORM_TRY(rmsnorm_planning_map(plan, &plan->names));
+    plan->scope.variables = plan->names;
+    plan->scope.outer = &plan->request_scope;
     return RMSNORM_OK;
 }
 
@@ -430,6 +440,7 @@ rmsnorm_status rmsnorm_planning_start(rmsnorm_planning *plan, const rmsnorm_pack
     plan->evaluation.steps = STEPS;
     RMSNORM_TRY(rmsnorm_planning_map(plan, &plan->names));
     plan->scope.variables = plan->names;
+    plan->request_scope = plan->scope;
     RMSNORM_TRY(read_device(plan));
     RMSNORM_TRY(check_slots(plan));
     RMSNORM_TRY(check_types(plan));

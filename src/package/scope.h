@@ -14,7 +14,8 @@ typedef struct rmsnorm_planning {
     rmsnorm_arena *arena;
     rmsnorm_map *
         names; /* inputs and wanted outputs by key, attributes, tunables, present, inPlace, device, options; what is derived */
-    rmsnorm_scope scope;
+    rmsnorm_scope request_scope; /* what the request and the manifest say */
+    rmsnorm_scope scope;         /* that, or what a variant derives in front of it */
     rmsnorm_evaluation evaluation;
 } rmsnorm_planning;
 
@@ -30,6 +31,9 @@ rmsnorm_status rmsnorm_planning_flag(rmsnorm_planning *plan, const rmsnorm_formu
 
 /* Evaluates each and adds it to names, so that the next ones may use it. */
 rmsnorm_status rmsnorm_planning_derive(rmsnorm_planning *plan, const rmsnorm_formulas *formulas);
+
+/* Starts a variant: what is derived from here on is forgotten with the next one. */
+rmsnorm_status rmsnorm_planning_variant(rmsnorm_planning *plan);
 
 /* Sets a member; the key is not copied. */
 rmsnorm_status rmsnorm_planning_set(rmsnorm_planning *plan, rmsnorm_map *map, const char *key, rmsnorm_value value);

@@ -73,11 +73,11 @@ static rmsnorm_status renew(rmsnorm_arena *arena, json_t *root, const rmsnorm_fi
     return print(arena, root, file);
 }
 
-static rmsnorm_status renew_metadata(rmsnorm_arena *arena, const rmsnorm_files *files)
+rmsnorm_status rmsnorm_package_renew(rmsnorm_arena *arena, const rmsnorm_files *files)
 {
     rmsnorm_file *file = files->items;
     while (strcmp(file->name, RMSNORM_METADATA) != 0) {
-        ++file; /* the folder was read because it is there */
+        ++file;
     }
     rmsnorm_value value;
     RMSNORM_TRY(rmsnorm_json_parse(arena, RMSNORM_METADATA, file->data, file->size, &value));
@@ -96,7 +96,7 @@ rmsnorm_status rmsnorm_package_seal(const char *folder, rmsnorm_package **packag
     RMSNORM_TRY(rmsnorm_package_begin(&made));
     rmsnorm_status status = rmsnorm_folder_read(&made->arena, folder, &files);
     if (status == RMSNORM_OK) {
-        status = renew_metadata(&made->arena, &files);
+        status = rmsnorm_package_renew(&made->arena, &files);
     }
     if (status == RMSNORM_OK) {
         status = rmsnorm_package_finish(&made, &files);

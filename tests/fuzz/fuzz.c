@@ -1,14 +1,7 @@
 #include "fuzz/fuzz.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-void fuzz_stop(const char *condition, const char *file, int line)
-{
-    fprintf(stderr, "%s:%d: does not hold: %s\nlast sentence: %s\n", file, line, condition, rmsnorm_last_error());
-    abort();
-}
 
 void fuzz_check_status(rmsnorm_status status)
 {

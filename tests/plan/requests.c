@@ -22,7 +22,10 @@ int64_t rng_between(rng *random, int64_t least, int64_t most)
     return least + (int64_t)(next(random) % (uint64_t)(most - least + 1));
 }
 
-static bool chance(rng *random, int64_t one_in) { return rng_between(random, 1, one_in) == 1; }
+static bool chance(rng *random, int64_t one_in)
+{
+    return rng_between(random, 1, one_in) == 1;
+}
 
 void drawn_bind(drawn *d)
 {
@@ -51,7 +54,10 @@ static rmsnorm_dtype draw_type(rng *random)
     return types[rng_between(random, 0, 1)];
 }
 
-static int64_t draw_dim(rng *random) { return chance(random, 25) ? 0 : rng_between(random, 1, 6); }
+static int64_t draw_dim(rng *random)
+{
+    return chance(random, 25) ? 0 : rng_between(random, 1, 6);
+}
 
 static void draw_shape(rng *random, int32_t least, int32_t most, rmsnorm_tensor *tensor)
 {
@@ -130,8 +136,8 @@ static rmsnorm_tensor matrix(rmsnorm_dtype dtype, int64_t rows, int64_t width)
     return tensor;
 }
 
-void make_request(const rmsnorm_operator *op, const rmsnorm_package *package, int64_t rows, int64_t width, rmsnorm_dtype x,
-                  rmsnorm_dtype v, bool outputs, drawn *d)
+void make_request(const rmsnorm_operator *op, const rmsnorm_package *package, int64_t rows, int64_t width,
+                  rmsnorm_dtype x, rmsnorm_dtype v, bool outputs, drawn *d)
 {
     const rmsnorm_tensor vector = {.dtype = v, .rank = 1, .dims = {width}};
     start(op, package, d);
@@ -234,7 +240,8 @@ static const char *shader_fault(const drawn *d, const rmsnorm_shader *shader)
     if (shared > d->device.max_compute_workgroup_storage_size) {
         return say("%s: %" PRIu64 " bytes of workgroup memory", shader->label, shared);
     }
-    if (!d->device.shader_f16 && (strstr(shader->wgsl, "f16;") != NULL || strstr(shader->wgsl, ": array<f16>") != NULL)) {
+    if (!d->device.shader_f16 &&
+        (strstr(shader->wgsl, "f16;") != NULL || strstr(shader->wgsl, ": array<f16>") != NULL)) {
         return say("%s: it needs shader-f16", shader->label);
     }
     if (strstr(shader->wgsl, "{{") != NULL || strstr(shader->wgsl, "{%") != NULL) {
@@ -247,19 +254,19 @@ static const char *shader_fault(const drawn *d, const rmsnorm_shader *shader)
 static const char *cover_fault(const drawn *d, const rmsnorm_plan *plan, size_t slot)
 {
     uint64_t end = 0;
-    const uint64_t bytes = ((uint64_t)rmsnorm_tensor_count(&plan->outputs[slot]) *
-                                rmsnorm_dtype_size(plan->outputs[slot].dtype) +
-                            3) /
-                           4 * 4;
+    const uint64_t bytes =
+        ((uint64_t)rmsnorm_tensor_count(&plan->outputs[slot]) * rmsnorm_dtype_size(plan->outputs[slot].dtype) + 3) / 4 *
+        4;
     for (size_t p = 0; p < plan->pass_count; p++) {
         for (size_t i = 0; i < plan->passes[p].binding_count; i++) {
             const rmsnorm_binding *const b = &plan->passes[p].bindings[i];
             if (b->kind != RMSNORM_BUFFER_OUTPUT || b->slot != slot || !b->writes) {
                 continue;
             }
-            if (b->size != bytes && (b->offset > end || b->offset + d->device.min_storage_buffer_offset_alignment <= end)) {
-                return say("output %zu: a piece begins at %" PRIu64 ", the one before ends at %" PRIu64, slot, b->offset,
-                           end);
+            if (b->size != bytes &&
+                (b->offset > end || b->offset + d->device.min_storage_buffer_offset_alignment <= end)) {
+                return say("output %zu: a piece begins at %" PRIu64 ", the one before ends at %" PRIu64, slot,
+                           b->offset, end);
             }
             end = b->offset + b->size;
         }

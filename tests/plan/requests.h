@@ -30,8 +30,8 @@ void drawn_bind(drawn *d);
 void draw_request(rng *random, const rmsnorm_operator *op, const rmsnorm_package *package, drawn *d);
 
 /* A legal request of rows x width, X's type x, gamma's type v, all optional outputs when outputs is true. */
-void make_request(const rmsnorm_operator *op, const rmsnorm_package *package, int64_t rows, int64_t width, rmsnorm_dtype x,
-                  rmsnorm_dtype v, bool outputs, drawn *d);
+void make_request(const rmsnorm_operator *op, const rmsnorm_package *package, int64_t rows, int64_t width,
+                  rmsnorm_dtype x, rmsnorm_dtype v, bool outputs, drawn *d);
 
 /* What no plan may violate: limits of the device, ranges within the tensors, every row written by exactly one piece, the
  * shader's own declarations. NULL, or the sentence that says what is wrong. */

@@ -13,7 +13,10 @@
 
 #define DRAWN 4000
 
-static const rmsnorm_operator *op_at(size_t index) { return rmsnorm_operator_at(index); }
+static const rmsnorm_operator *op_at(size_t index)
+{
+    return rmsnorm_operator_at(index);
+}
 
 /* ---- The contract ---------------------------------------------------------------------------- */
 
@@ -129,7 +132,9 @@ static const setting devices[][4] = {
     {{"maxComputeWorkgroupStorageSize", 0}, {"shader-f16", 1}},
     {{"maxStorageBufferBindingSize", 4096}},
     {{"maxStorageBufferBindingSize", 4096}, {"shader-f16", 1}},
-    {{"maxStorageBufferBindingSize", 4096}, {"maxComputeWorkgroupStorageSize", 16}, {"maxComputeWorkgroupsPerDimension", 3}},
+    {{"maxStorageBufferBindingSize", 4096},
+     {"maxComputeWorkgroupStorageSize", 16},
+     {"maxComputeWorkgroupsPerDimension", 3}},
     {{"maxComputeWorkgroupsPerDimension", 7}},
     {{"minStorageBufferOffsetAlignment", 32}, {"maxStorageBufferBindingSize", 2048}},
     {{"maxStorageBuffersPerShaderStage", 4}},
@@ -156,8 +161,8 @@ static void test_no_plan_exceeds_a_devices_limits(void **state)
             const rmsnorm_operator *const op = op_at(i % 3);
             drawn d;
             rmsnorm_plan *plan;
-            make_request(op, package_of(op), rows[i / 36 % 6], widths[i / 3 % 12], types[i / 216 % 2], types[i / 432 % 2],
-                         i / 864 % 2 == 1, &d);
+            make_request(op, package_of(op), rows[i / 36 % 6], widths[i / 3 % 12], types[i / 216 % 2],
+                         types[i / 432 % 2], i / 864 % 2 == 1, &d);
             set_device(&d, devices[v]);
             if (rmsnorm_plan_make(d.package, &d.request, &plan) != RMSNORM_OK) {
                 assert_non_null(strstr(rmsnorm_last_error(), "no variant fits"));
@@ -166,7 +171,8 @@ static void test_no_plan_exceeds_a_devices_limits(void **state)
             }
             const char *const wrong = plan_fault(&d, plan);
             if (wrong != NULL) {
-                fail_msg("device %zu, %s %dx%d: %s", v, op->name, (int)d.inputs[0].dims[0], (int)d.inputs[0].dims[1], wrong);
+                fail_msg("device %zu, %s %dx%d: %s", v, op->name, (int)d.inputs[0].dims[0], (int)d.inputs[0].dims[1],
+                         wrong);
             }
             planned++;
             pieces += plan->pass_count > 1;
@@ -218,7 +224,8 @@ static bool same_plan(const rmsnorm_plan *a, const rmsnorm_plan *b)
                 a->pass_count == b->pass_count && a->scratch_count == b->scratch_count &&
                 a->peak_memory == b->peak_memory;
     for (size_t i = 0; same && i < a->shader_count; i++) {
-        same = strcmp(a->shaders[i].wgsl, b->shaders[i].wgsl) == 0 && strcmp(a->shaders[i].label, b->shaders[i].label) == 0;
+        same = strcmp(a->shaders[i].wgsl, b->shaders[i].wgsl) == 0 &&
+               strcmp(a->shaders[i].label, b->shaders[i].label) == 0;
     }
     for (size_t i = 0; same && i < a->pass_count; i++) {
         same = a->passes[i].uniform_count == b->passes[i].uniform_count &&
@@ -276,7 +283,8 @@ static void test_rows_that_are_not_aligned_are_cut_into_pieces(void **state)
     assert_int_equal(rmsnorm_plan_make(d.package, &d.request, &plan), RMSNORM_OK);
     assert_null(plan_fault(&d, plan));
     assert_true(plan->pass_count >= 5);
-    assert_int_equal(plan->passes[1].uniforms[1], plan->passes[0].uniforms[0]); /* first row = rows of the piece before */
+    assert_int_equal(plan->passes[1].uniforms[1],
+                     plan->passes[0].uniforms[0]); /* first row = rows of the piece before */
     rmsnorm_plan_release(plan);
 }
 
