@@ -80,21 +80,17 @@ static bool widens(const rmsnorm_problem *problem, rmsnorm_keeping keeping)
     return keeping == KEPT_ASIDE && problem->rows.rows >= WIDEN_ROWS && has_one_gamma(problem);
 }
 
-/* While all is in cache: r that is a sum, and narrow rows whose gamma is widened too. */
-static rmsnorm_keeping keeping_of(const rmsnorm_problem *problem, rmsnorm_type x, rmsnorm_type y,
-                                  rmsnorm_residual residual)
+/* While all is in cache, r that is a sum; plain rows are as fast converted twice. */
+static rmsnorm_keeping keeping_of(const rmsnorm_problem *problem, rmsnorm_type x, rmsnorm_residual residual)
 {
-    if (footprint(&problem->rows) > KEEP_BYTES) {
+    if (residual == PLAIN || footprint(&problem->rows) > KEEP_BYTES) {
         return KEPT_NOT;
     }
     if (x == F32) {
-        return residual == PLAIN ? KEPT_NOT : KEPT_IN_OUTPUT;
+        return KEPT_IN_OUTPUT;
     }
-    const bool narrow = is_narrow(x) && x == y && problem->rows.stash_dtype != RMSNORM_DOUBLE;
-    if (!narrow || problem->inner_count != 1 || problem->rows.hidden_size > RMSNORM_KEPT_MAXIMUM) {
-        return KEPT_NOT;
-    }
-    return residual != PLAIN || widens(problem, KEPT_ASIDE) ? KEPT_ASIDE : KEPT_NOT;
+    const bool whole = problem->inner_count == 1 && problem->rows.hidden_size <= RMSNORM_KEPT_MAXIMUM;
+    return whole ? KEPT_ASIDE : KEPT_NOT;
 }
 
 static rmsnorm_scale_kernel *scale_of(const rmsnorm_kernels *kernels, rmsnorm_keeping keeping, rmsnorm_form form,
@@ -102,7 +98,7 @@ static rmsnorm_scale_kernel *scale_of(const rmsnorm_kernels *kernels, rmsnorm_ke
 {
     switch (keeping) {
     case KEPT_IN_OUTPUT: return kernels->scale[form][F32][F32];
-    case KEPT_ASIDE: return kernels->scale_kept[form][x][sum][wide];
+    case KEPT_ASIDE: return kernels->scale_kept[x][sum][wide];
     default: return residual == PLAIN ? kernels->scale[form][x][y] : kernels->scale_residual[x][residual][sum];
     }
 }
@@ -118,7 +114,7 @@ static rmsnorm_choice choose(const rmsnorm_problem *problem, bool may_keep, bool
     const rmsnorm_method method = method_of(rows, form, x, y);
     const bool straight = is_straight(problem);
     const bool past_cache = straight && !read_soon && streams(rows);
-    const rmsnorm_keeping keeping = !may_keep ? KEPT_NOT : keeping_of(problem, x, y, residual);
+    const rmsnorm_keeping keeping = !may_keep ? KEPT_NOT : keeping_of(problem, x, residual);
     const bool wide = widens(problem, keeping);
     const rmsnorm_choice choice = {
         .type_x = x,

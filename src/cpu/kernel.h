@@ -71,8 +71,7 @@ typedef struct rmsnorm_kernels {
     rmsnorm_sum_kernel *sum_kept[TYPE_COUNT][RESIDUAL_COUNT]; /* EXACT for F32, which keeps r as a row; else CHAIN */
     rmsnorm_scale_kernel *scale[FORM_COUNT][TYPE_COUNT][TYPE_COUNT];     /* by T, V, without residual */
     rmsnorm_scale_kernel *scale_residual[TYPE_COUNT][RESIDUAL_COUNT][2]; /* by T = V; with the sum output or not */
-    rmsnorm_scale_kernel
-        *scale_kept[FORM_COUNT][TYPE_COUNT][2][2]; /* the same, of r as a narrow sum_kept left it; gamma
+    rmsnorm_scale_kernel *scale_kept[TYPE_COUNT][2][2]; /* the same, of r as a narrow sum_kept left it; gamma
                                                                      * narrow, or as widen leaves it */
     rmsnorm_widen_kernel *widen[TYPE_COUNT];
     rmsnorm_step_kernel *step[FORM_COUNT][TYPE_COUNT][RESIDUAL_COUNT][2][2]; /* ... ; past the cache or not */

@@ -26,11 +26,11 @@
     {                                                                                                   \
         return KEEP_##method(type, residual, row, begin, end);                                          \
     }
-#define SCALE_KEPT(form, type, sum, wide)                                                                      \
-    static void scale_kept_##form##_##type##_##sum##_##wide(                                                   \
-        const rmsnorm_row *row, const void *gamma, int64_t gamma_step, double inv, int64_t begin, int64_t end) \
-    {                                                                                                          \
-        scale(form, type, type, SKIP, true, wide, sum, row, gamma, gamma_step, inv, begin, end);               \
+#define SCALE_KEPT(type, sum, wide)                                                                               \
+    static void scale_kept_##type##_##sum##_##wide(const rmsnorm_row *row, const void *gamma, int64_t gamma_step, \
+                                                   double inv, int64_t begin, int64_t end)                        \
+    {                                                                                                             \
+        scale(ONCE, type, type, SKIP, true, wide, sum, row, gamma, gamma_step, inv, begin, end);                  \
     }
 #define WIDEN(type) \
     static void widen_##type(const void *gamma, float *wide, int64_t n) { widen(type, gamma, wide, n); }
@@ -69,8 +69,7 @@ const rmsnorm_kernels TABLE = {
 #define SCALE(form, type_x, type_y) .scale[form][type_x][type_y] = scale_##form##_##type_x##_##type_y,
 #define SCALE_RESIDUAL(type, residual, with) .scale_residual[type][residual][with] = scale_##residual##_##type##_##with,
 #define SUM_KEPT(method, type, residual) .sum_kept[type][residual] = sum_kept_##type##_##residual,
-#define SCALE_KEPT(form, type, with, wide) \
-    .scale_kept[form][type][with][wide] = scale_kept_##form##_##type##_##with##_##wide,
+#define SCALE_KEPT(type, with, wide) .scale_kept[type][with][wide] = scale_kept_##type##_##with##_##wide,
 #define WIDEN(type) .widen[type] = widen_##type,
 #define STEP(form, type, residual, with)                                             \
     .step[form][type][residual][with] = {step_##form##_##type##_##residual##_##with, \
