@@ -20,14 +20,14 @@ int rmsnorm_cli_case_fields(const char *what, const json_t *object, const char *
     }
     char all[RMSNORM_CLI_SHAPE] = "";
     for (size_t i = 0; names[i] != NULL; ++i) {
-        rmsnorm_cli_append(all, sizeof all, "%s%s", i == 0 ? "" : ", ", names[i]);
-        if (json_object_get(object, names[i]) == NULL) {
+        rmsnorm_cli_append(all, sizeof all, "%s%s", i == 0 ? "" : ", ", names[i] + (names[i][0] == '?'));
+        if (names[i][0] != '?' && json_object_get(object, names[i]) == NULL) {
             return rmsnorm_cli_fail("%s has no field '%s'", what, names[i]);
         }
     }
     for (void *at = json_object_iter((json_t *)object); at != NULL; at = json_object_iter_next((json_t *)object, at)) {
         size_t i = 0;
-        while (names[i] != NULL && strcmp(names[i], json_object_iter_key(at)) != 0) {
+        while (names[i] != NULL && strcmp(names[i] + (names[i][0] == '?'), json_object_iter_key(at)) != 0) {
             ++i;
         }
         if (names[i] == NULL) {
@@ -78,8 +78,8 @@ static bool read_number(const json_t *value, double *number)
         return strcmp(word, "NaN") == 0 || strcmp(word, "Infinity") == 0 || strcmp(word, "-Infinity") == 0;
     }
     *number = json_number_value(value);
-    const bool exact = !json_is_integer(value) ||
-                       (fabs(*number) < 0x1p63 && (json_int_t)*number == json_integer_value(value));
+    const bool exact =
+        !json_is_integer(value) || (fabs(*number) < 0x1p63 && (json_int_t)*number == json_integer_value(value));
     return json_is_number(value) && exact;
 }
 

@@ -6,8 +6,8 @@
 
 #include "rmsnorm/rmsnorm.h"
 
-/* Refuses what is not an object, a field that is missing, and one that is not in `names` (the last is NULL). The sentence
- * begins with `what`. */
+/* Refuses what is not an object, a field that is missing, and one that is not in `names` (the last is NULL; a name that begins
+ * with '?' may be missing). The sentence begins with `what`. */
 int rmsnorm_cli_case_fields(const char *what, const json_t *object, const char *const *names);
 
 /* Reads a tensor: every value must be one of its type, and fewer values than elements repeat until the shape is full. `what`

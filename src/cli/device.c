@@ -209,9 +209,8 @@ int rmsnorm_cli_device_read(const char *path, rmsnorm_device_profile *profile)
     if (code == RMSNORM_CLI_DONE) {
         json_error_t error;
         json_t *root = json_loadb(text, length, JSON_REJECT_DUPLICATES, &error);
-        code = root != NULL
-                   ? read_profile(root, profile)
-                   : rmsnorm_cli_fail("line %d, column %d: %s", error.line, error.column, error.text);
+        code = root != NULL ? read_profile(root, profile)
+                            : rmsnorm_cli_fail("line %d, column %d: %s", error.line, error.column, error.text);
         if (code != RMSNORM_CLI_DONE) {
             code = rmsnorm_cli_fail("%s: %s", strcmp(path, "-") == 0 ? "standard input" : path, rmsnorm_cli_sentence());
         }

@@ -82,7 +82,8 @@ int rmsnorm_cli_package_cases_open(const char *folder, rmsnorm_cli_package_cases
     rmsnorm_cli_package_cases *made = rmsnorm_cli_allocate(1, sizeof *made);
     made->folder = rmsnorm_cli_allocate(strlen(folder) + 1, 1);
     memcpy(made->folder, folder, strlen(folder));
-    int code = rmsnorm_package_open(folder, &made->package) == RMSNORM_OK ? RMSNORM_CLI_DONE : rmsnorm_cli_fail_library();
+    int code =
+        rmsnorm_package_open(folder, &made->package) == RMSNORM_OK ? RMSNORM_CLI_DONE : rmsnorm_cli_fail_library();
     if (code == RMSNORM_CLI_DONE) {
         rmsnorm_package_describe(made->package, &made->info);
         code = find_operator(made);
@@ -195,6 +196,9 @@ static bool is_float(const rmsnorm_operator *op, const char *name)
 static int read_attributes(const rmsnorm_operator *op, json_t *object, rmsnorm_attributes *attributes)
 {
     rmsnorm_attributes_init(op, attributes);
+    if (object == NULL) {
+        return RMSNORM_CLI_DONE;
+    }
     if (!json_is_object(object)) {
         return rmsnorm_cli_fail("attributes is no object");
     }
@@ -217,7 +221,7 @@ static int read_attributes(const rmsnorm_operator *op, json_t *object, rmsnorm_a
 
 static int read_case(const rmsnorm_cli_package_cases *cases, const json_t *object, call *state)
 {
-    static const char *const fields[] = {"name", "inputs", "attributes", "outputs", NULL};
+    static const char *const fields[] = {"name", "inputs", "?attributes", "outputs", NULL};
     int code = rmsnorm_cli_case_fields("the case", object, fields);
     if (code == RMSNORM_CLI_DONE && !json_is_string(json_object_get(object, "name"))) {
         code = rmsnorm_cli_fail("name is no string");

@@ -87,11 +87,13 @@ static void take(int id, const char *value, rmsnorm_cli_plan_words *words)
 {
     const char **const single[] = {
         [OP] = &words->op, [PACKAGE] = &words->package, [PROFILE] = &words->profile, [VARIANT] = &words->variant};
-    rmsnorm_cli_list *const lists[] = {
-        [RMSNORM_CLI_POSITIONAL] = &words->inputs, [LIMIT] = &words->limits,
-        [FEATURE] = &words->features,              [ATTRIBUTE] = &words->attributes,
-        [OUTPUT] = &words->outputs,                [IN_PLACE] = &words->in_place,
-        [TUNABLE] = &words->tunables};
+    rmsnorm_cli_list *const lists[] = {[RMSNORM_CLI_POSITIONAL] = &words->inputs,
+                                       [LIMIT] = &words->limits,
+                                       [FEATURE] = &words->features,
+                                       [ATTRIBUTE] = &words->attributes,
+                                       [OUTPUT] = &words->outputs,
+                                       [IN_PLACE] = &words->in_place,
+                                       [TUNABLE] = &words->tunables};
     switch (id) {
     case BATCH:
         words->batch_invariant = true;

@@ -65,8 +65,7 @@ void rmsnorm_cli_plan_text(const rmsnorm_cli_plan_call *call, const rmsnorm_plan
         if (plan->outputs[i].rank != RMSNORM_UNKNOWN) {
             printf("%s", lead);
             rmsnorm_cli_show(stdout, call->info.outputs[i].onnx);
-            printf(": %s %s\n", rmsnorm_dtype_name(plan->outputs[i].dtype),
-                   rmsnorm_cli_shape(&plan->outputs[i], text));
+            printf(": %s %s\n", rmsnorm_dtype_name(plan->outputs[i].dtype), rmsnorm_cli_shape(&plan->outputs[i], text));
         }
     }
     for (size_t i = 0; i < plan->pass_count; ++i) {
@@ -177,9 +176,8 @@ static json_t *call_json(const rmsnorm_cli_plan_call *call)
     (void)json_object_set_new(root, "operator", rmsnorm_cli_json_text(call->info.operator_name));
     (void)json_object_set_new(root, "domain", rmsnorm_cli_json_text(rmsnorm_cli_domain(call->info.domain)));
     (void)json_object_set_new(root, "package", rmsnorm_cli_json_text(call->info.id));
-    (void)json_object_set_new(root, "attributes",
-                              call->op != NULL ? rmsnorm_cli_json_attributes(call->op, &call->attributes)
-                                               : json_null());
+    (void)json_object_set_new(
+        root, "attributes", call->op != NULL ? rmsnorm_cli_json_attributes(call->op, &call->attributes) : json_null());
     return root;
 }
 

@@ -198,13 +198,12 @@ int rmsnorm_cli_plan_prepare(const rmsnorm_cli_plan_words *words, rmsnorm_cli_pl
     *call = (rmsnorm_cli_plan_call){.request = RMSNORM_REQUEST_INIT};
     call->request.variant = words->variant;
     call->request.batch_invariant = words->batch_invariant;
-    const bool ready = open_package(call, words) == RMSNORM_CLI_DONE &&
-                       set_attributes(call, &words->attributes) == RMSNORM_CLI_DONE &&
-                       add_all(call, &words->inputs, add_input) == RMSNORM_CLI_DONE &&
-                       add_all(call, &words->outputs, add_output) == RMSNORM_CLI_DONE &&
-                       add_all(call, &words->in_place, add_in_place) == RMSNORM_CLI_DONE &&
-                       add_all(call, &words->tunables, add_tunable) == RMSNORM_CLI_DONE &&
-                       set_device(call, words) == RMSNORM_CLI_DONE;
+    const bool ready =
+        open_package(call, words) == RMSNORM_CLI_DONE && set_attributes(call, &words->attributes) == RMSNORM_CLI_DONE &&
+        add_all(call, &words->inputs, add_input) == RMSNORM_CLI_DONE &&
+        add_all(call, &words->outputs, add_output) == RMSNORM_CLI_DONE &&
+        add_all(call, &words->in_place, add_in_place) == RMSNORM_CLI_DONE &&
+        add_all(call, &words->tunables, add_tunable) == RMSNORM_CLI_DONE && set_device(call, words) == RMSNORM_CLI_DONE;
     return ready ? RMSNORM_CLI_DONE : RMSNORM_CLI_BAD;
 }
 

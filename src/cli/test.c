@@ -28,7 +28,7 @@ static const char about[] =
     "position. A DIR may be a kernel package as well, or a folder of them: every digest is checked, then each case of\n"
     "its test.json runs, with its own tolerance: so many steps from one value of the type to the next (ulp).\n"
     "Prints a line for each data set and case; the last line is 'N passed, N failed'. Exit code 1 if any failed.\n\n"
-    "Differences allowed in test folders: %s.\n"
+    "Differences allowed in test folders:\n%s.\n"
     "NaN equals NaN, and infinities must be the same.\n"
     "A double that the model computes in float (RMSNormalization with stash_type 1) may need another: --rtol 1e-5.\n";
 
