@@ -2,17 +2,9 @@
 #ifndef RMSNORM_TESTS_FUZZ_FUZZ_H
 #define RMSNORM_TESTS_FUZZ_FUZZ_H
 
-#include <stddef.h>
-#include <stdint.h>
-
+#include "fuzz/check.h"
 #include "graph/source.h"
 #include "rmsnorm/graph.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-/* Ends the run, with the line, unless the condition holds; also in builds without asserts. */
-#define FUZZ_CHECK(condition) ((condition) ? (void)0 : fuzz_stop(#condition, __FILE__, __LINE__))
-void fuzz_stop(const char *condition, const char *file, int line);
 
 /* A refusal has one line, which names the file and does not blame the memory. */
 void fuzz_check_status(rmsnorm_status status);
