@@ -152,7 +152,7 @@ static void test_refusals_name_their_place(void **state)
         {"range", RMSNORM_UNSUPPORTED, "e:1:1: the function 'range' is not called, at \"range\""},
         {"raise_exception('so')", RMSNORM_INVALID_ARGUMENT, "e:1:1: raise_exception: so, at \"raise_exception('so')\""},
         {"x + 'a\tb\n\x01 and what follows is cut off here'", RMSNORM_INVALID_ARGUMENT,
-         "e:1:3: the operator does not take undefined and string, at \"+ 'a\\tb\\n\\x01 and what follows is cut off...\""},
+         "e:1:3: the operator does not take undefined and string, at \"+ 'a\\tb\\n\\x01 and what follows is cut of...\""},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         expect_failure(*state, rows[i].text, rows[i].status, rows[i].sentence);
