@@ -67,9 +67,11 @@ static int write_starter(const char *folder, const rmsnorm_package_file *file, c
         code = rmsnorm_cli_file_replace(path, file->data, file->size);
     } else if (rmsnorm_template_render_json(file->name, file->data, file->size, context, &text) != RMSNORM_OK) {
         code = rmsnorm_cli_fail_library();
-    } else {
+    } else { /* a template's last newline is not rendered; the text has room for it in place of its end */
         path[strlen(path) - strlen(".jinja")] = '\0';
-        code = rmsnorm_cli_file_replace(path, text, strlen(text));
+        const size_t size = strlen(text);
+        text[size] = '\n';
+        code = rmsnorm_cli_file_replace(path, text, size + 1);
     }
     free(text);
     free(path);
