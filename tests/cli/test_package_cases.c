@@ -76,6 +76,23 @@ static void what_a_case_leaves_out_has_its_default(void **state)
     outcome_free(&result);
 }
 
+static void fewer_values_repeat(void **state)
+{
+    (void)state;
+    put_cases("{'name':'pattern','inputs':{'x':{'dtype':'float32','shape':[3,4],'data':[1,-1]},"
+              "'scale':{'dtype':'float16','shape':[4],'data':[2,3]}},'attributes':{'epsilon':0},"
+              "'outputs':{'y':{'dtype':'float16','shape':[3,4],'data':[2,-3,2,-3,2,-3],'ulp':0}}}");
+    DONE("rmsnorm test p/one", "1 passed, 0 failed\n");
+}
+
+static void an_output_that_is_not_listed_is_not_asked_for(void **state)
+{
+    (void)state;
+    const char *text = pack_replaced(good, "'y':{'dtype':'float16','shape':[1, 2],'data':[0.5,-1],'ulp':1},", "");
+    put_cases(text);
+    FAILED("rmsnorm test p/one", "FAILED  p/one: good: ", "Y (output slot 0) is missing");
+}
+
 /* One step of float32 below 0.25 is 2^-26, above it 2^-25; of float16 around 1 it is 2^-11 and 2^-10. */
 static void steps_are_those_of_the_output_type(void **state)
 {
@@ -232,6 +249,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_good_case_passes),
         cmocka_unit_test(what_a_case_leaves_out_has_its_default),
+        cmocka_unit_test(fewer_values_repeat),
+        cmocka_unit_test(an_output_that_is_not_listed_is_not_asked_for),
         cmocka_unit_test(steps_are_those_of_the_output_type),
         cmocka_unit_test(nan_and_infinity_are_values),
         cmocka_unit_test(a_malformed_case_fails_with_its_field),
