@@ -37,15 +37,16 @@ static void expect_no(const char *script, const char *const *parts)
 static void everything_is_named(void **state)
 {
     (void)state;
-    DONE(SIMPLIFIED "X=float16:4,65536 scale=float:65536 -o inv_std_var --feature shader-f16 --attr epsilon=1e-6",
-         "ai.onnx::SimplifiedLayerNormalization axis=-1 epsilon=1e-6 keep_dims=1 stash_type=1\nvariant: splitk\n"
-         "Y: float [4,65536]\ninv_std_var: float [4,1]\npass 0: SimplifiedLayerNormalization/splitk/",
-         ", workgroups 16 x 4 x 1\n  binding 0 x: read X, offset 0, size 524288\n",
-         "binding 1 partials: read_write scratch 0, offset 0, size ", "uniforms: 0 ",
-         "pass 1: ", "partials: read scratch 0, ", "stats: read_write scratch 1, ",
-         "invStdVar: read_write inv_std_var, offset 0, size 16\n", "uniforms: 897988541 ",
-         "pass 2: ", "scale: read scale, offset 0, size 262144\n", "y: read_write Y, offset 0, size 1048576\n",
-         "stats: read scratch 1, ", "scratch 0: ", " bytes\nscratch 1: 32 bytes\npeak memory: ", " bytes\n");
+    DONE(
+        "rmsnorm plan --package s X=float16:4,65536 scale=float:65536 -o inv_std_var --feature shader-f16 --attr epsilon=1e-6",
+        "ai.onnx::SimplifiedLayerNormalization axis=-1 epsilon=1e-6 keep_dims=1 stash_type=1\nvariant: splitk\n"
+        "Y: float [4,65536]\ninv_std_var: float [4,1]\npass 0: SimplifiedLayerNormalization/splitk/",
+        ", workgroups 16 x 4 x 1\n  binding 0 x: read X, offset 0, size 524288\n",
+        "binding 1 partials: read_write scratch 0, offset 0, size ", "uniforms: 0 ",
+        "pass 1: ", "partials: read scratch 0, ", "stats: read_write scratch 1, ",
+        "invStdVar: read_write inv_std_var, offset 0, size 16\n", "uniforms: 897988541 ",
+        "pass 2: ", "scale: read scale, offset 0, size 262144\n", "y: read_write Y, offset 0, size 1048576\n",
+        "stats: read scratch 1, ", "scratch 0: ", " bytes\nscratch 1: 32 bytes\npeak memory: ", " bytes\n");
     DONE(SIMPLIFIED "X=float:0,4 scale=float:4",
          "Y: float [0,4]\nno passes: there are no elements\npeak memory: 0 bytes\n");
 }
@@ -56,11 +57,12 @@ static void names_are_onnx_s_or_bind_keys(void **state)
     DONE(SIMPLIFIED SMALL ">1 && " SIMPLIFIED "x=float32:2,4 scale=float32:4 >2 && cmp 1 2");
     REFUSED(SKIP SMALL_SKIP "-o residualT -o input_skip_bias_sum",
             "output 'input_skip_bias_sum' is asked for twice, once is allowed");
-    DONE(SKIP "inputT=float:2,5 skipT=float:2,5 gammaT=float:5 biasT=float:5 -o invStdVarT", "output: float [2,5]\n",
-         "inv_std_var: float [2,1]\n", "biasT: read bias, ");
-    DONE(SKIP SMALL_SKIP "-o residualT --in-place outputT=input --in-place input_skip_bias_sum=skipT",
-         "input_skip_bias_sum: float [2,5]\n", "  binding 0 gammaT: read gamma, ",
-         "  binding 1 outputT: read_write output, ", "  binding 2 residualT: read_write input_skip_bias_sum, ");
+    DONE("rmsnorm plan --package k inputT=float:2,5 skipT=float:2,5 gammaT=float:5 biasT=float:5 -o invStdVarT",
+         "output: float [2,5]\n", "inv_std_var: float [2,1]\n", "biasT: read bias, ");
+    DONE(
+        "rmsnorm plan --package k input=float:2,5 skip=float:2,5 gamma=float:5 -o residualT --in-place outputT=input --in-place input_skip_bias_sum=skipT",
+        "input_skip_bias_sum: float [2,5]\n", "  binding 0 gammaT: read gamma, ",
+        "  binding 1 outputT: read_write output, ", "  binding 2 residualT: read_write input_skip_bias_sum, ");
     REFUSED(SIMPLIFIED "Y=float:2,4", "SimplifiedLayerNormalization has no input 'Y', it has X (x), scale");
     REFUSED(SIMPLIFIED SMALL "-o inv", "has no output 'inv', it has Y (y), inv_std_var (invStdVar)");
 }
@@ -256,7 +258,7 @@ static void json_has_everything(void **state)
 static void wgsl_has_the_plan_as_comments(void **state)
 {
     (void)state;
-    DONE(SIMPLIFIED SMALL "--wgsl", "// ai.onnx::SimplifiedLayerNormalization ",
+    DONE("rmsnorm plan --package s --wgsl X=float:2,4 scale=float:4", "// ai.onnx::SimplifiedLayerNormalization ",
          "// variant: rows\n// Y: float [2,4]\n// pass 0: ", "//   binding 0 x: read X",
          "// peak memory: ", "\n\n// SimplifiedLayerNormalization/rows/", "@compute", "fn main(");
     /* The comments are the plan, and the rest is the text of --json. */
