@@ -39,7 +39,7 @@ static void everything_is_named(void **state)
     (void)state;
     DONE(
         "rmsnorm plan --package s X=float16:4,65536 scale=float:65536 -o inv_std_var --feature shader-f16 --attr epsilon=1e-6",
-        "ai.onnx::SimplifiedLayerNormalization axis=-1 epsilon=1e-6 keep_dims=1 stash_type=1\nvariant: splitk\n"
+        "ai.onnx::SimplifiedLayerNormalization axis=-1 epsilon=1e-6 keep_dims=1 stash_type=1\nvariant: splitk\n",
         "Y: float [4,65536]\ninv_std_var: float [4,1]\npass 0: SimplifiedLayerNormalization/splitk/",
         ", workgroups 16 x 4 x 1\n  binding 0 x: read X, offset 0, size 524288\n",
         "binding 1 partials: read_write scratch 0, offset 0, size ", "uniforms: 0 ",
