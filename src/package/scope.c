@@ -318,6 +318,25 @@ static rmsnorm_status add_map(rmsnorm_planning *plan, const char *name, rmsnorm_
     return rmsnorm_planning_set(plan, plan->names, name, value);
 }
 
+static rmsnorm_status check_tunable(const rmsnorm_manifest *manifest, const rmsnorm_tunable *given)
+{
+    char text[128] = "";
+    size_t length = 0;
+    for (size_t i = 0; i < manifest->tunable_count; i++) {
+        const rmsnorm_manifest_tunable *const tunable = &manifest->tunables[i];
+        for (size_t v = 0; strcmp(tunable->name, given->name) == 0 && v < tunable->value_count; v++) {
+            if (tunable->values[v] == given->value) {
+                return RMSNORM_OK;
+            }
+            const int written =
+                snprintf(text + length, sizeof text - length, "%s%" PRId64, v > 0 ? ", " : "", tunable->values[v]);
+            length += written > 0 && (size_t)written < sizeof text - length ? (size_t)written : 0;
+        }
+    }
+    return rmsnorm_fail(RMSNORM_INVALID_ARGUMENT, "%s: tunable %s is %" PRId64 "; allowed: %s", manifest->name,
+                        given->name, given->value, text);
+}
+
 static rmsnorm_status add_tunables(rmsnorm_planning *plan)
 {
     const rmsnorm_manifest *const manifest = &plan->package->manifest;
@@ -334,8 +353,7 @@ static rmsnorm_status add_tunables(rmsnorm_planning *plan)
         const rmsnorm_tunable *const given = &plan->request->tunables[i];
         RMSNORM_CHECK(rmsnorm_map_get(tunables, given->name, strlen(given->name)) != NULL, RMSNORM_NOT_FOUND,
                       "%s: there is no tunable %s", manifest->name, given->name);
-        RMSNORM_CHECK(given->value >= 1 && given->value <= 65536, RMSNORM_INVALID_ARGUMENT,
-                      "%s: tunable %s is %" PRId64 "; allowed: 1 to 65536", manifest->name, given->name, given->value);
+        RMSNORM_TRY(check_tunable(manifest, given));
         RMSNORM_TRY(rmsnorm_planning_set(plan, tunables, given->name, rmsnorm_value_integer(given->value)));
     }
     return RMSNORM_OK;
