@@ -111,7 +111,7 @@ const filters = [
     "{{ list | tojson(indent='a') }}", "{{ (1,2) | tojson }}",
     ["{{ map | tojson(sort_keys=true) }}", "does not take"],
     "{{ 'a-b-c' | replace('-', '+') }}{{ 'aaa' | replace('a', 'b', 2) }}{{ 'aaa' | replace('a', 'b', count=1) }}{{ 'abc' | replace('', '.') }}{{ 'aa' | replace('a', '') }}{{ 'abc' | replace('x', 'y') }}{{ 'ab' | replace('', '.', 2) }}{{ wide | replace('', '-') }}{{ 'aaa' | replace('a', 'b', 0) }}{{ 'aaa' | replace('a', 'b', -1) }}",
-    "{{ 'a' | replace('a') }}", "{{ 'a' | replace(1, 2) }}", "{{ 'a' | replace }}",
+    "{{ 'aaaaa' | replace('aa', 'b') }}{{ 'ababa'.replace('aba', 'c') }}", "{{ 'a' | replace('a') }}", "{{ 'a' | replace(1, 2) }}", "{{ 'a' | replace }}",
     "{{ 'a\\nb\\n\\nc' | indent }}|{{ 'a\\nb\\n' | indent(2) }}|{{ 'a\\n\\nb' | indent(2, true) }}|{{ 'a\\n\\nb' | indent(width=1, first=false, blank=true) }}|{{ '' | indent(3, true, true) }}",
     "{{ 'a' | indent(-1) }}", "{{ n | indent }}",
     "{{ map | items }}{{ map | items | length }}{{ map | keys }}{{ map | values }}",
