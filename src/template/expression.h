@@ -2,7 +2,9 @@
  *
  * Literals (integers, floats, strings, lists, maps, true/false/none in both spellings), names, . and [] (negative indexes and
  * slices too), calls, filters (|), tests (is), unary + and -, * / // % + - ~, comparisons, in, not, and, or, if-else.
- * Precedence and results are those of @huggingface/jinja for what is accepted; the rest is refused. */
+ * Precedence and results are those of @huggingface/jinja for what is accepted; the rest is refused: among it integers beyond
+ * 2^53, which that package would round, == of lists and maps, which it takes for false, and letters beyond ASCII where their
+ * case matters. */
 #ifndef RMSNORM_TEMPLATE_EXPRESSION_H
 #define RMSNORM_TEMPLATE_EXPRESSION_H
 
@@ -43,7 +45,8 @@ typedef struct rmsnorm_expression rmsnorm_expression;
 rmsnorm_status rmsnorm_expression_parse(rmsnorm_arena *arena, const rmsnorm_source *source,
                                         const rmsnorm_expression **expression);
 
-/* An operation on an undefined value, a missing name in arithmetic, an integer overflow or a division by zero fails. */
+/* An operation on an undefined value, a missing name in arithmetic, an integer overflow or a division by zero fails. A missing
+ * name by itself, a missing key and a member of what is undefined are undefined. */
 rmsnorm_status rmsnorm_expression_evaluate(const rmsnorm_expression *expression, const rmsnorm_scope *scope,
                                            rmsnorm_evaluation *evaluation, rmsnorm_value *result);
 

@@ -232,7 +232,7 @@ static rmsnorm_status render_for(rmsnorm_rendering *run, const rmsnorm_statement
     const rmsnorm_expression source = {statement->value->unit, filtered ? root->as.choice.value : root,
                                        statement->value->depth};
     frame own;
-    rmsnorm_value items;
+    rmsnorm_value items = rmsnorm_value_undefined();
     open_frame(&own, &outer->scope);
     RMSNORM_TRY(rmsnorm_run_expression(run, &source, &own.scope, &items));
     RMSNORM_TRY(list_items(run, source.root->at, &items));
@@ -294,7 +294,7 @@ static rmsnorm_status render_include(rmsnorm_rendering *run, const rmsnorm_state
 
 static rmsnorm_status render_statement(rmsnorm_rendering *run, const rmsnorm_statement *statement, frame *variables)
 {
-    rmsnorm_value value;
+    rmsnorm_value value = rmsnorm_value_undefined();
     switch (statement->kind) {
     case STATEMENT_TEXT:
         value = rmsnorm_value_string(statement->as.text.text, statement->as.text.length);

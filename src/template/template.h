@@ -1,8 +1,9 @@
 /* template.h: the template renderer: the part of Jinja that kernel templates need.
  *
- * {{ }}, {# #}, {% if / elif / else %}, {% for .. in .. (if ..) / else %} with loop.index, index0, first, last, length and the like,
- * {% set %}, {% macro %}, {% raw %}, {% include "name" %}, whitespace control with -, trim_blocks and lstrip_blocks as
- * @huggingface/jinja has them. For what is accepted, the text is what that package renders, byte for byte. */
+ * {{ }}, {# #}, {% if / elif / else %}, {% for .. in .. (if ..) / else %} with loop.index, index0, first, last, length and the
+ * like, {% set %}, {% macro %}, whitespace control with -, trim_blocks and lstrip_blocks as @huggingface/jinja has them: for what
+ * is accepted, the text is what that package renders, byte for byte. Of our own are {% raw %} and {% include "name" %}, which
+ * acts as if the included text stood there: it sees all variables, and what it sets and its macros stay. */
 #ifndef RMSNORM_TEMPLATE_TEMPLATE_H
 #define RMSNORM_TEMPLATE_TEMPLATE_H
 

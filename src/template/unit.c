@@ -55,7 +55,7 @@ static void shorten(const char *text, size_t length, char *shown)
         }
         i += bytes;
     }
-    strcpy(shown + used, i < length ? "..." : "");
+    memcpy(shown + used, i < length ? "..." : "\0\0\0", 4);
 }
 
 rmsnorm_status(rmsnorm_unit_fail)(const rmsnorm_unit *unit, size_t at, rmsnorm_status status, const char *format, ...)

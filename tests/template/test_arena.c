@@ -1,4 +1,5 @@
 #include "template/support.h"
+#include "template/text.h"
 
 static void test_pieces_are_zeroed_and_aligned(void **state)
 {
@@ -68,6 +69,21 @@ static void test_pieces_larger_than_a_block_stand_alone(void **state)
     rmsnorm_arena_release(&arena);
 }
 
+static void test_a_buffer_keeps_a_place_for_the_terminator(void **state)
+{
+    (void)state;
+    rmsnorm_arena arena;
+    rmsnorm_arena_init(&arena, 1 << 20);
+    rmsnorm_buffer buffer = {.arena = &arena, .limit = 1000};
+    while (rmsnorm_buffer_add(&buffer, "a", 1)) {
+        assert_true(buffer.capacity > buffer.length);
+    }
+    assert_int_equal(buffer.length, 1000);
+    assert_true(buffer.full);
+    assert_false(rmsnorm_buffer_add(&buffer, "", SIZE_MAX));
+    rmsnorm_arena_release(&arena);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -76,6 +92,7 @@ int main(void)
         cmocka_unit_test(test_what_no_memory_holds_is_refused),
         cmocka_unit_test(test_a_copy_has_a_terminator),
         cmocka_unit_test(test_pieces_larger_than_a_block_stand_alone),
+        cmocka_unit_test(test_a_buffer_keeps_a_place_for_the_terminator),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
