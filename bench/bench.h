@@ -68,6 +68,9 @@ void bench_print_svg(FILE *file, const bench_result *results, size_t count);
 void bench_name(const bench_case *what, char *text, size_t size);
 void bench_types(const bench_case *what, char *text, size_t size);
 
+/* Times the planner on each operator's package. false: the last error says why not. */
+bool bench_plans(FILE *file, bool json);
+
 /* Fills in the cases of the published table, at most capacity of them; returns how many there are. */
 size_t bench_table(bench_case *cases, size_t capacity);
 

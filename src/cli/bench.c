@@ -12,7 +12,7 @@
 #include "context.h"
 #include "options.h"
 
-enum { OP = 1, SHAPE, DTYPE, GAMMA_DTYPE, BIAS, SUM, SECONDS, TABLE, MARKDOWN, SVG };
+enum { OP = 1, SHAPE, DTYPE, GAMMA_DTYPE, BIAS, SUM, SECONDS, TABLE, MARKDOWN, SVG, PLAN };
 
 static const rmsnorm_cli_option options[] = {
     {OP, 0, "op", "[DOMAIN::]NAME", "the operator (SimplifiedLayerNormalization)"},
@@ -25,11 +25,12 @@ static const rmsnorm_cli_option options[] = {
     {TABLE, 0, "table", NULL, "the published table: both operators, three types, six shapes"},
     {MARKDOWN, 0, "markdown", NULL, "a Markdown table"},
     {SVG, 0, "svg", "FILE", "a chart too: time per element against bytes"},
+    {PLAN, 0, "plan", NULL, "instead: how long the planner takes for a request to a kernel package"},
 };
 
 static const rmsnorm_cli_usage usage = {
     .command = "bench",
-    .synopsis = "[--op NAME] [--shape ROWSxHIDDEN] [--dtype DTYPE]...\n--table",
+    .synopsis = "[--op NAME] [--shape ROWSxHIDDEN] [--dtype DTYPE]...\n--table\n--plan",
     .text =
         "Times rmsnorm_run, whole calls with their checks, beside ONNX Runtime (the library that the environment's\n"
         "RMSNORM_ORT_LIBRARY names, or the system's) and beside copies of as many bytes, interleaved in one process on\n"
@@ -43,7 +44,7 @@ enum { CASES_MAXIMUM = 64 };
 
 typedef struct request {
     bench_case one;
-    bool table, markdown, gamma_given, names_case;
+    bool table, plan, markdown, gamma_given, names_case;
     double seconds;
     const char *svg;
 } request;
@@ -104,6 +105,9 @@ static int take(int id, const char *value, request *asked)
         return read_seconds(value, &asked->seconds);
     case TABLE:
         asked->table = true;
+        return RMSNORM_CLI_DONE;
+    case PLAN:
+        asked->plan = true;
         return RMSNORM_CLI_DONE;
     case MARKDOWN:
         asked->markdown = true;
@@ -212,6 +216,9 @@ int rmsnorm_cli_bench(int argc, char **argv)
         return rmsnorm_cli_stopped(id);
     }
     int code = check(&asked);
+    if (code == RMSNORM_CLI_DONE && asked.plan) {
+        return bench_plans(stdout, args.json) ? RMSNORM_CLI_DONE : rmsnorm_cli_fail_library();
+    }
     if (code == RMSNORM_CLI_DONE && args.json && asked.markdown) {
         code = rmsnorm_cli_fail("--json and --markdown are two forms of the same answer: give one");
     }

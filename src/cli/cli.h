@@ -43,5 +43,6 @@ int rmsnorm_cli_describe(int argc, char **argv);
 int rmsnorm_cli_info(int argc, char **argv);
 int rmsnorm_cli_bench(int argc, char **argv);
 int rmsnorm_cli_package(int argc, char **argv);
+int rmsnorm_cli_plan(int argc, char **argv);
 
 #endif

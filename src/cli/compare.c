@@ -17,12 +17,12 @@ rmsnorm_cli_tolerance rmsnorm_cli_tolerance_of(rmsnorm_dtype dtype, const rmsnor
 {
     rmsnorm_cli_tolerance tolerance = {0, 0, 1};
     if (dtype == RMSNORM_FLOAT) {
-        tolerance = (rmsnorm_cli_tolerance){1e-5, 1e-7, 0};
+        tolerance = (rmsnorm_cli_tolerance){1e-5, 1e-7, -1};
     } else if (dtype == RMSNORM_DOUBLE) {
-        tolerance = (rmsnorm_cli_tolerance){1e-12, 1e-14, 0};
+        tolerance = (rmsnorm_cli_tolerance){1e-12, 1e-14, -1};
     }
     if (chosen->relative >= 0 || chosen->absolute >= 0) {
-        tolerance.steps = 0;
+        tolerance.steps = -1;
         tolerance.relative = chosen->relative >= 0 ? chosen->relative : tolerance.relative;
         tolerance.absolute = chosen->absolute >= 0 ? chosen->absolute : tolerance.absolute;
     }
@@ -32,8 +32,8 @@ rmsnorm_cli_tolerance rmsnorm_cli_tolerance_of(rmsnorm_dtype dtype, const rmsnor
 const char *rmsnorm_cli_tolerance_text(const rmsnorm_cli_tolerance *tolerance, char text[RMSNORM_CLI_TOLERANCE])
 {
     char number[2][RMSNORM_CLI_NUMBER];
-    if (tolerance->steps > 0) {
-        (void)snprintf(text, RMSNORM_CLI_TOLERANCE, "%d ulp", (int)tolerance->steps);
+    if (tolerance->steps >= 0) {
+        (void)snprintf(text, RMSNORM_CLI_TOLERANCE, "%" PRId64 " ulp", tolerance->steps);
     } else {
         (void)snprintf(text, RMSNORM_CLI_TOLERANCE, "%s + %s * |expected|",
                        rmsnorm_cli_number(tolerance->absolute, false, number[0]),
@@ -71,7 +71,7 @@ static double difference_of(double actual, double expected)
 }
 
 int rmsnorm_cli_compare(const char *name, const rmsnorm_tensor *actual, const rmsnorm_tensor *expected,
-                        const rmsnorm_cli_tolerance *chosen, rmsnorm_cli_difference *difference)
+                        const rmsnorm_cli_tolerance *tolerance, rmsnorm_cli_difference *difference)
 {
     char text[2][RMSNORM_CLI_SHAPE];
     *difference = (rmsnorm_cli_difference){0, 0};
@@ -80,8 +80,7 @@ int rmsnorm_cli_compare(const char *name, const rmsnorm_tensor *actual, const rm
                                 rmsnorm_cli_shape(actual, text[0]), rmsnorm_dtype_name(expected->dtype),
                                 rmsnorm_cli_shape(expected, text[1]));
     }
-    const rmsnorm_cli_tolerance tolerance = rmsnorm_cli_tolerance_of(actual->dtype, chosen);
-    const bool stepwise = rmsnorm_dtype_size(actual->dtype) == 2;
+    const bool stepwise = tolerance->steps >= 0 || rmsnorm_dtype_size(actual->dtype) == 2;
     const bool single = actual->dtype != RMSNORM_DOUBLE;
     const int64_t count = rmsnorm_tensor_count(actual);
     int64_t outside = 0;
@@ -89,13 +88,13 @@ int rmsnorm_cli_compare(const char *name, const rmsnorm_tensor *actual, const rm
     for (int64_t i = 0; i < count; ++i) {
         const double wanted = rmsnorm_cli_element(expected, i);
         const double off = difference_of(rmsnorm_cli_element(actual, i), wanted);
-        const int32_t steps =
+        const uint64_t steps =
             stepwise && off > 0 && off < (double)INFINITY ? rmsnorm_cli_element_steps(actual, expected, i) : 0;
         difference->largest = off > difference->largest ? off : difference->largest;
         difference->steps = steps > difference->steps ? steps : difference->steps;
         const bool inside =
-            off == 0 || (off < (double)INFINITY && (off <= tolerance.absolute + tolerance.relative * fabs(wanted) ||
-                                                    (stepwise && steps <= tolerance.steps)));
+            off == 0 || (off < (double)INFINITY && (off <= tolerance->absolute + tolerance->relative * fabs(wanted) ||
+                                                    (tolerance->steps >= 0 && steps <= (uint64_t)tolerance->steps)));
         if (!inside) {
             first = outside++ == 0 ? i : first;
         }
@@ -108,7 +107,7 @@ int rmsnorm_cli_compare(const char *name, const rmsnorm_tensor *actual, const rm
     return rmsnorm_cli_fail(
         "output '%s': %" PRId64 " of %" PRId64 " elements are off by more than %s; %s is %s, expected %s; "
         "largest difference %s",
-        name, outside, count, rmsnorm_cli_tolerance_text(&tolerance, allowed), position(actual, first, text[0]),
+        name, outside, count, rmsnorm_cli_tolerance_text(tolerance, allowed), position(actual, first, text[0]),
         rmsnorm_cli_number(rmsnorm_cli_element(actual, first), single, numbers[0]),
         rmsnorm_cli_number(rmsnorm_cli_element(expected, first), single, numbers[1]),
         rmsnorm_cli_rounded(difference->largest, numbers[2]));

@@ -6,10 +6,10 @@
 
 #include "rmsnorm/rmsnorm.h"
 
-/* |actual - expected| <= absolute + relative * |expected|, or at most `steps` representable values apart (16-bit types). */
+/* |actual - expected| <= absolute + relative * |expected|, or at most `steps` steps of the type apart. */
 typedef struct rmsnorm_cli_tolerance {
     double relative, absolute;
-    int32_t steps;
+    int64_t steps; /* below 0: steps are not counted */
 } rmsnorm_cli_tolerance;
 
 /* By type, unless the user chose: a value below 0 in chosen is not chosen. */
@@ -20,11 +20,11 @@ const char *rmsnorm_cli_tolerance_text(const rmsnorm_cli_tolerance *tolerance, c
 
 typedef struct rmsnorm_cli_difference {
     double largest; /* infinity when a NaN or an infinity is not where it should be */
-    int32_t steps;  /* the largest, of the 16-bit types; else 0 */
+    uint64_t steps; /* the largest, where they are counted and for the 16-bit types; else 0 */
 } rmsnorm_cli_difference;
 
 /* A different type, a different shape, or elements outside the tolerance are refused with a sentence. NaN equals NaN. */
 int rmsnorm_cli_compare(const char *name, const rmsnorm_tensor *actual, const rmsnorm_tensor *expected,
-                        const rmsnorm_cli_tolerance *chosen, rmsnorm_cli_difference *difference);
+                        const rmsnorm_cli_tolerance *tolerance, rmsnorm_cli_difference *difference);
 
 #endif

@@ -71,8 +71,9 @@ static int compare(const rmsnorm_cli_chain *chain, const tensors *expected, cons
     const rmsnorm_graph *graph = rmsnorm_cli_chain_graph(chain);
     for (size_t i = 0; i < graph->output_count; ++i) {
         results->names[i] = graph->outputs[i].name;
+        const rmsnorm_cli_tolerance tolerance = rmsnorm_cli_tolerance_of(expected->by_value[i]->dtype, chosen);
         const int code = rmsnorm_cli_compare(graph->outputs[i].name, rmsnorm_cli_chain_output(chain, i),
-                                             expected->by_value[i], chosen, &results->differences[i]);
+                                             expected->by_value[i], &tolerance, &results->differences[i]);
         ++results->count;
         if (code != RMSNORM_CLI_DONE) {
             return code;

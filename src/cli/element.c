@@ -1,6 +1,7 @@
 /* element.c: the elements of a tensor one by one, as doubles. */
 #include "element.h"
 
+#include <math.h>
 #include <string.h>
 
 static float float_of_bits(uint32_t bits)
@@ -36,12 +37,15 @@ static float float_of_half(uint16_t half)
     return float_of_bits(sign | ((rest << 13) + exponent_shift));
 }
 
-/* A finite value below 65504 to nearest even. */
+/* To nearest even: from half a step above the largest finite value on that is infinity. */
 static uint16_t half_of_float(float value)
 {
     const uint32_t bits = bits_of_float(value);
     const uint32_t sign = (bits >> 16) & 0x8000U;
     const uint32_t rest = bits & 0x7fffffffU;
+    if (rest >= 0x477ff000U) {
+        return (uint16_t)(sign | (rest > 0x7f800000U ? 0x7e00U : 0x7c00U));
+    }
     if (rest < 0x38800000U) { /* below 2^-14: adding 0.5 leaves multiples of 2^-24 in the last bits */
         return (uint16_t)(sign | (bits_of_float(float_of_bits(rest) + 0.5f) - 0x3f000000U));
     }
@@ -77,7 +81,7 @@ void rmsnorm_cli_element_store(rmsnorm_tensor *tensor, int64_t index, double val
         memcpy((char *)tensor->data + 2 * index, &narrow, sizeof narrow);
         break;
     case RMSNORM_BFLOAT16:
-        narrow = (uint16_t)((bits + 0x7fffU + ((bits >> 16) & 1U)) >> 16);
+        narrow = isnan(single) ? 0x7fc0U : (uint16_t)((bits + 0x7fffU + ((bits >> 16) & 1U)) >> 16);
         memcpy((char *)tensor->data + 2 * index, &narrow, sizeof narrow);
         break;
     case RMSNORM_DOUBLE:
@@ -89,15 +93,35 @@ void rmsnorm_cli_element_store(rmsnorm_tensor *tensor, int64_t index, double val
     }
 }
 
-/* Sign and magnitude as a number that counts the representable values from zero. */
-static int32_t rank_of(uint16_t bits)
+/* An element's bits, the sign in the highest of `width`. */
+static uint64_t load_bits(const rmsnorm_tensor *tensor, int64_t index, int *width)
 {
-    const int32_t magnitude = bits & 0x7fff;
-    return (bits & 0x8000) != 0 ? -magnitude : magnitude;
+    uint64_t wide;
+    uint32_t single;
+    switch (tensor->dtype) {
+    case RMSNORM_DOUBLE:
+        *width = 64;
+        memcpy(&wide, (const char *)tensor->data + 8 * index, sizeof wide);
+        return wide;
+    case RMSNORM_FLOAT:
+        *width = 32;
+        memcpy(&single, (const char *)tensor->data + 4 * index, sizeof single);
+        return single;
+    default:
+        *width = 16;
+        return load16(tensor, index);
+    }
 }
 
-int32_t rmsnorm_cli_element_steps(const rmsnorm_tensor *a, const rmsnorm_tensor *b, int64_t index)
+uint64_t rmsnorm_cli_element_steps(const rmsnorm_tensor *a, const rmsnorm_tensor *b, int64_t index)
 {
-    const int32_t steps = rank_of(load16(a, index)) - rank_of(load16(b, index));
-    return steps < 0 ? -steps : steps;
+    int width;
+    const uint64_t bits[2] = {load_bits(a, index, &width), load_bits(b, index, &width)};
+    const uint64_t sign = UINT64_C(1) << (width - 1);
+    /* Without their signs the bits count the representable values from zero. */
+    const uint64_t steps[2] = {bits[0] & (sign - 1), bits[1] & (sign - 1)};
+    if (((bits[0] ^ bits[1]) & sign) != 0) {
+        return steps[0] + steps[1];
+    }
+    return steps[0] > steps[1] ? steps[0] - steps[1] : steps[1] - steps[0];
 }

@@ -8,10 +8,10 @@
 /* Element `index` of a contiguous tensor of one of the four types. Exact. */
 double rmsnorm_cli_element(const rmsnorm_tensor *tensor, int64_t index);
 
-/* Stores a finite value of at most 4 in magnitude, rounded to nearest even. */
+/* Stores a value rounded to nearest even; beyond the range that is infinity. */
 void rmsnorm_cli_element_store(rmsnorm_tensor *tensor, int64_t index, double value);
 
-/* float16 and bfloat16: how many representable values lie between two elements, 0 for the same (and for -0 and 0). */
-int32_t rmsnorm_cli_element_steps(const rmsnorm_tensor *a, const rmsnorm_tensor *b, int64_t index);
+/* How many steps from one representable value to the next lead from one element to the other; 0 from -0 to 0. Neither is NaN. */
+uint64_t rmsnorm_cli_element_steps(const rmsnorm_tensor *a, const rmsnorm_tensor *b, int64_t index);
 
 #endif

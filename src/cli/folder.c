@@ -1,4 +1,4 @@
-/* folder.c: ONNX-style test folders. */
+/* folder.c: ONNX-style test folders and packages. */
 #define _XOPEN_SOURCE 700
 
 #include "folder.h"
@@ -117,11 +117,17 @@ static int list(const char *directory, rmsnorm_cli_paths *names)
     return RMSNORM_CLI_DONE;
 }
 
+static bool holds(const char *directory, const char *name)
+{
+    char *path = rmsnorm_cli_path_join(directory, name);
+    const bool found = rmsnorm_cli_path_exists(path);
+    free(path);
+    return found;
+}
+
 static bool is_test(const char *directory)
 {
-    char *model = rmsnorm_cli_path_join(directory, "model.onnx");
-    bool found = rmsnorm_cli_path_exists(model);
-    free(model);
+    bool found = holds(directory, "model.onnx");
     rmsnorm_cli_paths names = {NULL, 0};
     if (!found && list(directory, &names) == RMSNORM_CLI_DONE) {
         for (size_t i = 0; i < names.count; ++i) {
@@ -132,6 +138,12 @@ static bool is_test(const char *directory)
     return found;
 }
 
+bool rmsnorm_cli_folder_is_package(const char *directory)
+{
+    return holds(directory, "build/webgpu/metadata.json") || holds(directory, "build/webgpu/manifest.json") ||
+           (holds(directory, "metadata.json") && (holds(directory, "test.json") || holds(directory, "manifest.json")));
+}
+
 int rmsnorm_cli_folder_find(const char *directory, rmsnorm_cli_paths *tests)
 {
     rmsnorm_cli_paths names = {NULL, 0};
@@ -139,7 +151,7 @@ int rmsnorm_cli_folder_find(const char *directory, rmsnorm_cli_paths *tests)
         return RMSNORM_CLI_BAD;
     }
     const size_t before = tests->count;
-    if (is_test(directory)) {
+    if (is_test(directory) || rmsnorm_cli_folder_is_package(directory)) {
         size_t length = strlen(directory);
         while (length > 1 && directory[length - 1] == '/') {
             --length;
@@ -150,7 +162,7 @@ int rmsnorm_cli_folder_find(const char *directory, rmsnorm_cli_paths *tests)
     } else {
         for (size_t i = 0; i < names.count; ++i) {
             char *test = rmsnorm_cli_path_join(directory, names.items[i]);
-            if (is_directory(test) && is_test(test)) {
+            if (is_directory(test) && (is_test(test) || rmsnorm_cli_folder_is_package(test))) {
                 add(tests, test);
             } else {
                 free(test);
@@ -161,7 +173,8 @@ int rmsnorm_cli_folder_find(const char *directory, rmsnorm_cli_paths *tests)
     return tests->count > before
                ? RMSNORM_CLI_DONE
                : rmsnorm_cli_fail(
-                     "'%s' is no test folder and holds none: a test folder has model.onnx and test_data_set_0",
+                     "'%s' is no test folder and holds none: a test folder has model.onnx and test_data_set_0, or is a "
+                     "kernel package, with build/webgpu/metadata.json",
                      directory);
 }
 

@@ -1,4 +1,5 @@
-/* folder.h: ONNX-style test folders: DIR/model.onnx, DIR/test_data_set_N/input_K.pb and output_K.pb. */
+/* folder.h: ONNX-style test folders: DIR/model.onnx, DIR/test_data_set_N/input_K.pb and output_K.pb; and kernel packages:
+ * DIR/build/webgpu/metadata.json. */
 #ifndef RMSNORM_CLI_FOLDER_H
 #define RMSNORM_CLI_FOLDER_H
 
@@ -13,8 +14,12 @@ typedef struct rmsnorm_cli_paths {
 
 void rmsnorm_cli_paths_free(rmsnorm_cli_paths *paths);
 
-/* Adds the test folders that a directory is or holds, sorted. One is known by its model.onnx or a test_data_set_N. A directory
- * that is none and holds none is bad input. */
+/* A package is known by the metadata.json or manifest.json in its build/webgpu, or is that folder: metadata.json beside
+ * test.json or manifest.json. */
+bool rmsnorm_cli_folder_is_package(const char *directory);
+
+/* Adds the test folders and packages that a directory is or holds, sorted. A test folder is known by its model.onnx or a
+ * test_data_set_N. A directory that is none and holds none is bad input. */
 int rmsnorm_cli_folder_find(const char *directory, rmsnorm_cli_paths *tests);
 
 /* The test_data_set_N of a test folder, sorted by N. */

@@ -15,8 +15,9 @@
 
 static const rmsnorm_cli_command commands[] = {
     {"run", "run a model, or one operator, on tensor files", rmsnorm_cli_run},
-    {"test", "run ONNX-style test folders", rmsnorm_cli_test},
+    {"test", "run ONNX-style test folders, and the cases of kernel packages", rmsnorm_cli_test},
     {"infer", "types, shapes and memory of an operator's outputs, also for symbolic shapes", rmsnorm_cli_infer},
+    {"plan", "the shaders and dispatches of a request to a WebGPU device", rmsnorm_cli_plan},
     {"describe", "the operators: types, inputs, outputs, attributes", rmsnorm_cli_describe},
     {"bench", "time an operator, beside ONNX Runtime and plain copies", rmsnorm_cli_bench},
     {"package", "kernel packages: verify, build, start, render", rmsnorm_cli_package},

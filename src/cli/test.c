@@ -1,4 +1,5 @@
-/* test.c: rmsnorm test: ONNX-style test folders. */
+/* test.c: rmsnorm test: ONNX-style test folders and the cases of kernel packages. */
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,20 +11,24 @@
 #include "folder.h"
 #include "json.h"
 #include "options.h"
+#include "package_cases.h"
 #include "text.h"
 
-enum { RTOL = 1, ATOL };
+enum { DEVICE = 1, RTOL, ATOL };
 
 static const rmsnorm_cli_option options[] = {
-    {RTOL, 0, "rtol", "X", "another relative tolerance, for every type"},
-    {ATOL, 0, "atol", "X", "another absolute tolerance, for every type"},
+    {DEVICE, 0, "device", "DEVICE", "what computes: cpu (the default) or webgpu"},
+    {RTOL, 0, "rtol", "X", "another relative tolerance, for every type (test folders)"},
+    {ATOL, 0, "atol", "X", "another absolute tolerance, for every type (test folders)"},
 };
 
 static const char about[] =
     "Runs test folders: DIR/model.onnx on DIR/test_data_set_N/input_K.pb against output_K.pb. A DIR may also be a folder\n"
     "of such folders. Files belong to the declared inputs and outputs by tensor name where all names match, else by\n"
-    "position. Prints a line for each data set; the last line is 'N passed, N failed'. Exit code 1 if any failed.\n\n"
-    "Differences allowed: %s.\n"
+    "position. A DIR may be a kernel package as well, or a folder of them: every digest is checked, then each case of\n"
+    "its test.json runs, with its own tolerance: so many steps from one value of the type to the next (ulp).\n"
+    "Prints a line for each data set and case; the last line is 'N passed, N failed'. Exit code 1 if any failed.\n\n"
+    "Differences allowed in test folders:\n%s.\n"
     "NaN equals NaN, and infinities must be the same.\n"
     "A double that the model computes in float (RMSNormalization with stash_type 1) may need another: --rtol 1e-5.\n";
 
@@ -89,7 +94,7 @@ static void report(suite *all, const char *name, int code, const rmsnorm_cli_res
         printf("%s", i == 0 ? "largest difference " : ", ");
         printf("%s", rmsnorm_cli_rounded(results->differences[i].largest, number));
         if (results->differences[i].steps > 0) {
-            printf(" (%d ulp)", (int)results->differences[i].steps);
+            printf(" (%" PRIu64 " ulp)", results->differences[i].steps);
         }
         printf(" in ");
         rmsnorm_cli_show(stdout, results->names[i]);
@@ -136,11 +141,68 @@ static void test_folder(suite *all, const char *folder)
     free(path);
 }
 
+static void test_package(suite *all, const rmsnorm_cli_package_cases *cases)
+{
+    for (size_t i = 0; i < rmsnorm_cli_package_cases_count(cases); ++i) {
+        rmsnorm_cli_results results;
+        char *name = rmsnorm_cli_package_cases_name(cases, i);
+        const int code = rmsnorm_cli_package_cases_run(cases, i, &all->context->options, &results);
+        report(all, name, code, &results);
+        rmsnorm_cli_results_free(&results);
+        free(name);
+    }
+}
+
+/* The packages among the folders, NULL where there is another test folder: all are opened before the first case runs. */
+static int open_packages(const rmsnorm_cli_paths *folders, rmsnorm_cli_package_cases **packages, size_t *count)
+{
+    int code = RMSNORM_CLI_DONE;
+    for (size_t i = 0; i < folders->count && code == RMSNORM_CLI_DONE; ++i) {
+        if (rmsnorm_cli_folder_is_package(folders->items[i])) {
+            code = rmsnorm_cli_package_cases_open(folders->items[i], &packages[i]);
+            ++*count;
+        }
+    }
+    return code;
+}
+
+static int test_all(suite *all, const rmsnorm_cli_paths *folders)
+{
+    char text[RMSNORM_CLI_SHAPE];
+    rmsnorm_cli_package_cases **packages = rmsnorm_cli_allocate(folders->count, sizeof(void *));
+    size_t package_count = 0;
+    int code = open_packages(folders, packages, &package_count);
+    if (code == RMSNORM_CLI_DONE) {
+        if (all->tests == NULL && package_count < folders->count) {
+            printf("differences allowed: %s\n", tolerances(&all->chosen, text));
+        }
+        for (size_t i = 0; i < folders->count; ++i) {
+            if (packages[i] != NULL) {
+                test_package(all, packages[i]);
+            } else {
+                test_folder(all, folders->items[i]);
+            }
+        }
+        if (all->tests != NULL) {
+            print_json(all, &all->chosen);
+        } else {
+            printf("%zu passed, %zu failed\n", all->passed, all->failed);
+        }
+        code = all->failed == 0 ? RMSNORM_CLI_DONE : RMSNORM_CLI_NO;
+    } else {
+        json_decref(all->tests);
+    }
+    for (size_t i = 0; i < folders->count; ++i) {
+        rmsnorm_cli_package_cases_close(packages[i]);
+    }
+    free(packages);
+    return code;
+}
+
 static int test(const rmsnorm_cli_args *args, const rmsnorm_cli_list *directories, const rmsnorm_cli_tolerance *chosen)
 {
     rmsnorm_cli_paths folders = {NULL, 0};
     rmsnorm_cli_context context = {.pool = NULL};
-    char text[RMSNORM_CLI_SHAPE];
     int code = directories->count > 0 ? RMSNORM_CLI_DONE
                                       : rmsnorm_cli_fail("no test folder is given, write rmsnorm test DIR...");
     for (size_t i = 0; i < directories->count && code == RMSNORM_CLI_DONE; ++i) {
@@ -151,18 +213,7 @@ static int test(const rmsnorm_cli_args *args, const rmsnorm_cli_list *directorie
     }
     if (code == RMSNORM_CLI_DONE) {
         suite all = {*chosen, &context, args->json ? json_array() : NULL, 0, 0};
-        if (!args->json) {
-            printf("differences allowed: %s\n", tolerances(chosen, text));
-        }
-        for (size_t i = 0; i < folders.count; ++i) {
-            test_folder(&all, folders.items[i]);
-        }
-        if (args->json) {
-            print_json(&all, chosen);
-        } else {
-            printf("%zu passed, %zu failed\n", all.passed, all.failed);
-        }
-        code = all.failed == 0 ? RMSNORM_CLI_DONE : RMSNORM_CLI_NO;
+        code = test_all(&all, &folders);
     }
     rmsnorm_cli_context_close(&context);
     rmsnorm_cli_paths_free(&folders);
@@ -178,15 +229,36 @@ static int parse_tolerance(const char *name, const char *text, double *value)
                : rmsnorm_cli_fail("--%s is '%s', allowed are numbers from 0", name, text);
 }
 
+static int check_device(const char *word)
+{
+    if (strcmp(word, "webgpu") == 0) {
+        return rmsnorm_cli_fail("--device webgpu: this build cannot compute on WebGPU; allowed: cpu");
+    }
+    return strcmp(word, "cpu") == 0 ? RMSNORM_CLI_DONE
+                                    : rmsnorm_cli_fail("--device is '%s', allowed are cpu and webgpu", word);
+}
+
+static int take(int id, const char *value, rmsnorm_cli_tolerance *chosen)
+{
+    switch (id) {
+    case DEVICE:
+        return check_device(value);
+    case RTOL:
+        return parse_tolerance("rtol", value, &chosen->relative);
+    default:
+        return parse_tolerance("atol", value, &chosen->absolute);
+    }
+}
+
 int rmsnorm_cli_test(int argc, char **argv)
 {
-    rmsnorm_cli_tolerance chosen = {-1, -1, 0};
+    rmsnorm_cli_tolerance chosen = {-1, -1, -1};
     char text[RMSNORM_CLI_SHAPE];
     char page[sizeof about + RMSNORM_CLI_SHAPE];
     (void)snprintf(page, sizeof page, about, tolerances(&chosen, text));
     const rmsnorm_cli_usage usage = {
         .command = "test",
-        .synopsis = "DIR... [--rtol X] [--atol X]",
+        .synopsis = "DIR... [--device DEVICE] [--rtol X] [--atol X]",
         .text = page,
         .options = options,
         .option_count = sizeof options / sizeof options[0],
@@ -205,8 +277,7 @@ int rmsnorm_cli_test(int argc, char **argv)
         if (id == RMSNORM_CLI_POSITIONAL) {
             rmsnorm_cli_list_add(&directories, value);
         } else {
-            code =
-                parse_tolerance(id == RTOL ? "rtol" : "atol", value, id == RTOL ? &chosen.relative : &chosen.absolute);
+            code = take(id, value, &chosen);
         }
     }
     if (code == RMSNORM_CLI_DONE) {

@@ -199,7 +199,7 @@ bool rmsnorm_value_is_same(const rmsnorm_value *left, const rmsnorm_value *right
         return order_of(left, right) == 0;
     }
     if (left->kind != right->kind) {
-        return false;
+        return is_nothing(left) && is_nothing(right);
     }
     switch (left->kind) {
     case RMSNORM_VALUE_BOOLEAN:

@@ -187,7 +187,7 @@ rmsnorm_status rmsnorm_parser_term(rmsnorm_parser *parser, const rmsnorm_term **
     RMSNORM_TRY(rmsnorm_parser_enter(parser));
     RMSNORM_TRY(parse_level(parser, LEVEL_OR, term));
     if (rmsnorm_parser_is_name(parser, "if")) {
-        rmsnorm_term *const made = rmsnorm_parser_make(parser, TERM_CHOICE, parser->token.at);
+        rmsnorm_term *const made = rmsnorm_parser_make(parser, TERM_CHOICE, (*term)->at);
         if (made == NULL) {
             return RMSNORM_OUT_OF_MEMORY;
         }

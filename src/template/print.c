@@ -212,10 +212,12 @@ rmsnorm_status rmsnorm_run_concatenate(rmsnorm_rendering *run, size_t at, const 
         return add_text(run, at, buffer, value->as.boolean ? "true" : "false");
     case RMSNORM_VALUE_LIST:
         for (size_t i = 0; i < value->as.list->count; i++) {
+            const rmsnorm_value *const item = &value->as.list->items[i];
+            const rmsnorm_value undefined = rmsnorm_value_undefined(); /* what the reference holds in none, too */
             if (i > 0) {
                 RMSNORM_TRY(add(run, at, buffer, ",", 1));
             }
-            RMSNORM_TRY(rmsnorm_run_string(run, at, &value->as.list->items[i], buffer));
+            RMSNORM_TRY(rmsnorm_run_string(run, at, item->kind == RMSNORM_VALUE_NULL ? &undefined : item, buffer));
         }
         return RMSNORM_OK;
     default:

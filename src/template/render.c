@@ -130,7 +130,6 @@ rmsnorm_status rmsnorm_run_macro(rmsnorm_rendering *run, const rmsnorm_term *cal
     }
     RMSNORM_TRY(read_arguments(run, call, macro, scope, &variables, given));
     run->depth = depth + call->as.name.depth;
-    RMSNORM_TRY(enter(run, call->at));
     run->unit = macro->unit;
     RMSNORM_TRY(render_macro(run, macro, call->at, given, &variables, result));
     run->unit = unit;

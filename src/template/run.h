@@ -38,7 +38,8 @@ rmsnorm_status rmsnorm_run_operator(rmsnorm_rendering *run, const rmsnorm_link *
                                     const rmsnorm_value *right, rmsnorm_value *result);
 rmsnorm_status rmsnorm_run_sign(rmsnorm_rendering *run, const rmsnorm_term *term, rmsnorm_value *value);
 
-/* As JavaScript's ===: no kind equals another, but integers and floats; lists and maps equal only themselves. */
+/* As JavaScript's === of what the reference holds: no kind equals another, but integers floats and undefined none; lists and
+ * maps equal only themselves. */
 bool rmsnorm_value_is_same(const rmsnorm_value *left, const rmsnorm_value *right);
 
 double rmsnorm_value_number(const rmsnorm_value *value); /* of an integer or float */

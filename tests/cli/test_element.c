@@ -59,7 +59,7 @@ static void storing_rounds_to_nearest_even(void **state)
     (void)state;
     static const rmsnorm_dtype types[] = {RMSNORM_FLOAT16, RMSNORM_BFLOAT16};
     for (int t = 0; t < 2; ++t) {
-        for (uint16_t bits = 0; element_of(types[t], (uint16_t)(bits + 1)) <= 4; ++bits) {
+        for (uint16_t bits = 0; isfinite(element_of(types[t], (uint16_t)(bits + 1))); ++bits) {
             const double low = element_of(types[t], bits);
             const double high = element_of(types[t], (uint16_t)(bits + 1));
             const double middle = (low + high) / 2;
@@ -67,11 +67,24 @@ static void storing_rounds_to_nearest_even(void **state)
             assert_int_equal(stored(types[t], -high), 0x8000 | (bits + 1));
             if ((float)middle > 0 && (double)(float)middle == middle) {
                 assert_int_equal(stored(types[t], middle), bits + (bits & 1));
-                assert_int_equal(stored(types[t], (double)nextafterf((float)middle, 8)), bits + 1);
+                assert_int_equal(stored(types[t], (double)nextafterf((float)middle, INFINITY)), bits + 1);
                 assert_int_equal(stored(types[t], (double)nextafterf((float)middle, 0)), bits);
             }
         }
     }
+}
+
+static void what_is_beyond_the_range_is_infinity(void **state)
+{
+    (void)state;
+    assert_int_equal(stored(RMSNORM_FLOAT16, 65519.996), 0x7bff);
+    assert_int_equal(stored(RMSNORM_FLOAT16, -65520), 0xfc00);
+    assert_int_equal(stored(RMSNORM_FLOAT16, 1e300), 0x7c00);
+    assert_int_equal(stored(RMSNORM_FLOAT16, (double)-INFINITY), 0xfc00);
+    assert_int_equal(stored(RMSNORM_BFLOAT16, (double)INFINITY), 0x7f80);
+    assert_int_equal(stored(RMSNORM_BFLOAT16, 3.4e38), 0x7f80);
+    assert_true(isnan(element_of(RMSNORM_FLOAT16, stored(RMSNORM_FLOAT16, (double)NAN))));
+    assert_true(isnan(element_of(RMSNORM_BFLOAT16, stored(RMSNORM_BFLOAT16, (double)NAN))));
 }
 
 static void wide_types_pass_through(void **state)
@@ -92,7 +105,7 @@ static void steps_count_the_values_between(void **state)
     (void)state;
     static const struct {
         uint16_t a, b;
-        int32_t steps;
+        uint64_t steps;
     } cases[] = {{0x3c00, 0x3c00, 0}, {0x3c00, 0x3c01, 1}, {0x3bff, 0x3c01, 2},
                  {0x0000, 0x8000, 0}, {0x0001, 0x8001, 2}, {0x7bff, 0xfbff, 63486}};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
@@ -104,13 +117,35 @@ static void steps_count_the_values_between(void **state)
     }
 }
 
+static void steps_of_wide_types(void **state)
+{
+    (void)state;
+    float singles[] = {1, 1 + 0x1p-23f, 1 - 0x1p-24f, 0x1p-149f, -0x1p-149f, 0, -0.0f, -3.4028235e38f, 3.4028235e38f};
+    double doubles[] = {
+        1, 1 + 0x1p-52, 1 - 0x1p-53, 0x1p-1074, -0x1p-1074, 0, -0.0, -0x1.fffffffffffffp1023, 0x1.fffffffffffffp1023};
+    static const struct {
+        size_t a, b;
+        uint64_t steps[2];
+    } cases[] = {{0, 0, {0, 0}}, {0, 1, {1, 1}}, {1, 2, {2, 2}},
+                 {3, 4, {2, 2}}, {5, 6, {0, 0}}, {7, 8, {UINT64_C(0xfefffffe), UINT64_C(0xffdffffffffffffe)}}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
+        const rmsnorm_tensor a = {.dtype = RMSNORM_FLOAT, .data = &singles[cases[i].a]};
+        const rmsnorm_tensor b = {.dtype = RMSNORM_FLOAT, .data = &singles[cases[i].b]};
+        const rmsnorm_tensor c = {.dtype = RMSNORM_DOUBLE, .data = &doubles[cases[i].a]};
+        const rmsnorm_tensor d = {.dtype = RMSNORM_DOUBLE, .data = &doubles[cases[i].b]};
+        assert_true(rmsnorm_cli_element_steps(&a, &b, 0) == cases[i].steps[0]);
+        assert_true(rmsnorm_cli_element_steps(&b, &a, 0) == cases[i].steps[0]);
+        assert_true(rmsnorm_cli_element_steps(&c, &d, 0) == cases[i].steps[1]);
+        assert_true(rmsnorm_cli_element_steps(&d, &c, 0) == cases[i].steps[1]);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_16_bit_value_is_read_as_defined),
-        cmocka_unit_test(storing_rounds_to_nearest_even),
-        cmocka_unit_test(wide_types_pass_through),
-        cmocka_unit_test(steps_count_the_values_between),
+        cmocka_unit_test(every_16_bit_value_is_read_as_defined), cmocka_unit_test(storing_rounds_to_nearest_even),
+        cmocka_unit_test(what_is_beyond_the_range_is_infinity),  cmocka_unit_test(wide_types_pass_through),
+        cmocka_unit_test(steps_count_the_values_between),        cmocka_unit_test(steps_of_wide_types),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -26,7 +26,7 @@ static void help_is_on_standard_output(void **state)
     DONE("rmsnorm describe --help", "Usage: rmsnorm describe [[DOMAIN::]NAME]", "--no-prose");
     DONE("rmsnorm info --help", "Usage: rmsnorm info\n");
     DONE(
-        "for c in run test infer describe info; do rmsnorm $c --help | awk 'length > 120 || / $/ { exit 1 }' || exit 1; done");
+        "for c in run test infer plan describe info; do rmsnorm $c --help | awk 'length > 120 || / $/ { exit 1 }' || exit 1; done");
 }
 
 static void version_is_one_line(void **state)

@@ -1,5 +1,4 @@
-/* seeds: writes a few small honest files of each format into FOLDER/{npy,pb,safetensors,onnx}, where the fuzzers
- * start. */
+/* seeds: writes a few small honest files of each format into FOLDER/FORMAT, where the fuzzers start. */
 #define _XOPEN_SOURCE 700
 
 #include "graph/models.h"
@@ -51,15 +50,52 @@ static int write_tensors(const char *folder)
     return failures + write_tensor(folder, "full", &full);
 }
 
+static int write_text(const char *folder, const char *format, size_t number, const char *text)
+{
+    char name[64];
+    snprintf(name, sizeof name, "%s/%zu", format, number);
+    FILE *const file = fopen(in(folder, name), "w");
+    if (file == NULL) {
+        return 1;
+    }
+    const int failed = fputs(text, file) < 0;
+    return fclose(file) != 0 || failed;
+}
+
+/* What templates are made of, in as few words as will do. */
+static int write_templates(const char *folder)
+{
+    static const char *const expressions[] = {
+        "1 + 2 * -3 // n ** 2 % 4 - 0.5 / 1e5",
+        "not a.b[1:-1:2][0] in [1, 'x\\n\\u00e9', none] and x is not defined or 1 == 1.0 != true",
+        "{'k': (1, 2), \"l\": s}.get('k', range(3, 9, 2)) | join(',') ~ s.split(' ', 1)[-1]",
+        "s | replace('a', 'b', count=1) | upper | indent(2) | int(default=7) if n < 3 else [[3, 1] | sort, s | tojson(indent=1)]",
+    };
+    static const char *const templates[] = {
+        "a\n  {%- if n %}{{ s }}{% elif x -%} b {% else %}c{% endif %}\n{# note -#}\n",
+        "{% for k, v in m.items() if v %}{{ loop.index0 }}{{ k ~ v }}{% else %}-{% endfor %}{% set a, b = 1, [2] %}{{ b }}",
+        "{% macro f(a, b=a + 1) %}{{ a }}{{ f(a - 1) if a else b }}{% endmacro %}{{ f(3, b='x') | length }}",
+        "{% set x %}{% raw %}{{ raw }}{% endraw %}{% endset %}{{ x }}{% include 'self' %}{% include s %}",
+    };
+    int failures = 0;
+    for (size_t i = 0; i < sizeof expressions / sizeof expressions[0]; i++) {
+        failures += write_text(folder, "expression", i, expressions[i]);
+    }
+    for (size_t i = 0; i < sizeof templates / sizeof templates[0]; i++) {
+        failures += write_text(folder, "template", i, templates[i]);
+    }
+    return failures;
+}
+
 int main(int argc, char **argv)
 {
-    static const char *const formats[] = {"npy", "pb", "safetensors", "onnx"};
+    static const char *const formats[] = {"npy", "pb", "safetensors", "onnx", "expression", "template"};
     if (argc != 2) {
         fprintf(stderr, "usage: %s FOLDER\n", argv[0]);
         return 2;
     }
     mkdir(argv[1], 0777);
-    for (size_t i = 0; i < 4; i++) {
+    for (size_t i = 0; i < sizeof formats / sizeof formats[0]; i++) {
         mkdir(in(argv[1], formats[i]), 0777);
     }
     bytes model = rich_model();
@@ -71,5 +107,5 @@ int main(int argc, char **argv)
                                  "1234", 4);
     save(in(argv[1], "safetensors/two.safetensors"), &two);
     release(&two);
-    return write_tensors(argv[1]) == 0 ? 0 : 1;
+    return write_tensors(argv[1]) + write_templates(argv[1]) == 0 ? 0 : 1;
 }

@@ -1,0 +1,54 @@
+#include <string.h>
+
+#include "fuzz/stop.h"
+#include "template/template.h"
+
+enum { TEXT_LIMIT = 1 << 16 };
+
+/* A refusal has one line, which names the text. */
+static void check_status(rmsnorm_status status)
+{
+    const char *const sentence = rmsnorm_last_error();
+    FUZZ_CHECK(status == RMSNORM_OK || strncmp(sentence, "TEXT:", 5) == 0 || status == RMSNORM_OUT_OF_MEMORY);
+    FUZZ_CHECK(status == RMSNORM_OK || strpbrk(sentence, "\r\n\t\033") == NULL);
+}
+
+static const rmsnorm_template *find(void *user, const char *name, size_t length)
+{
+    return length == 4 && memcmp(name, "self", 4) == 0 ? *(const rmsnorm_template *const *)user : NULL;
+}
+
+static void render(rmsnorm_arena *arena, const rmsnorm_template *parsed, const rmsnorm_map *context)
+{
+    const rmsnorm_library library = {find, &parsed};
+    rmsnorm_evaluation evaluation = {.arena = arena, .steps = 20000};
+    const char *text;
+    size_t length;
+    const rmsnorm_status status =
+        rmsnorm_template_render(parsed, context, &library, &evaluation, TEXT_LIMIT, &text, &length);
+    check_status(status);
+    if (status == RMSNORM_OK) {
+        FUZZ_CHECK(length <= TEXT_LIMIT && text[length] == '\0');
+        FUZZ_CHECK(memchr(text, '\0', length) == NULL || strlen(text) < length);
+    }
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    rmsnorm_arena arena;
+    rmsnorm_arena_init(&arena, 1 << 20);
+    const rmsnorm_source source = {"TEXT", (const char *)data, size};
+    const rmsnorm_value context = rmsnorm_value_map(&arena), map = rmsnorm_value_map(&arena);
+    FUZZ_CHECK(rmsnorm_map_set(&arena, map.as.map, "k", 1, rmsnorm_value_float(0.5)));
+    FUZZ_CHECK(rmsnorm_map_set(&arena, context.as.map, "n", 1, rmsnorm_value_integer(7)));
+    FUZZ_CHECK(rmsnorm_map_set(&arena, context.as.map, "s", 1, rmsnorm_value_text("self")));
+    FUZZ_CHECK(rmsnorm_map_set(&arena, context.as.map, "m", 1, map));
+    const rmsnorm_template *parsed;
+    const rmsnorm_status status = rmsnorm_template_parse(&arena, &source, &parsed);
+    check_status(status);
+    if (status == RMSNORM_OK) {
+        render(&arena, parsed, context.as.map);
+    }
+    rmsnorm_arena_release(&arena);
+    return 0;
+}
