@@ -14,7 +14,7 @@ typedef struct rmsnorm_text {
 void rmsnorm_text_add(rmsnorm_text *text, const char *format, ...) RMSNORM_PRINTF(2, 3);
 
 /* Replaces, in place, every control character (C0, DEL, C1) and every byte that is not part of valid UTF-8 by '?'. */
-void rmsnorm_text_clean(char *text);
+RMSNORM_API void rmsnorm_text_clean(char *text);
 
 /* Short texts by value, so that a sentence can take them as arguments. Cut when too long. */
 typedef struct rmsnorm_words {
