@@ -1,11 +1,12 @@
 # The commands of this project. Each works alone on a fresh Debian 12 machine: what is missing is fetched first.
 PREFIX ?= /usr/local
-PRESETS ?= dev clang asan ubsan tsan aarch64
+PRESETS ?= dev clang asan ubsan tsan fuzz aarch64
 
-.PHONY: help run test bench install format clean distclean
+.PHONY: help run test fuzz bench install format clean distclean
 help:
 	@echo 'make run      build, then normalize a real ONNX node test and a Llama-shaped skip node'
 	@echo 'make test     every check; PRESETS="dev asan" for some of: $(PRESETS)'
+	@echo 'make fuzz     fuzz everything that parses; FUZZ_SECONDS=$(FUZZ_SECONDS) for each reader'
 	@echo 'make bench    time the table of docs/performance.md, beside ONNX Runtime and plain copies'
 	@echo 'make install  libraries (static and shared), headers and command into $$(DESTDIR)$$(PREFIX), now $(DESTDIR)$(PREFIX)'
 	@echo 'make format   let clang-format write every C file'
@@ -20,6 +21,14 @@ run:
 test:
 	@scripts/bootstrap test
 	@scripts/run-tests $(PRESETS)
+
+# FUZZ_SECONDS each; what they found before is kept in build/fuzz.
+FUZZ_SECONDS ?= 600
+fuzz:
+	@scripts/bootstrap test
+	@scripts/logged fuzz.configure cmake --preset fuzz -DRMSNORM_FUZZ_SECONDS=$(FUZZ_SECONDS)
+	@scripts/logged fuzz.build cmake --build --preset fuzz
+	@ctest --preset fuzz -j "$$(nproc)" --timeout $$(($(FUZZ_SECONDS) + 120))
 
 bench:
 	@scripts/bootstrap bench
