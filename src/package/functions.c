@@ -7,16 +7,16 @@
 
 /* ---- Arguments ------------------------------------------------------------------------------- */
 
-static rmsnorm_status need_integer(const char *function, const rmsnorm_value *value, int64_t *number)
+static rmsnorm_status need_integer(const char *function, const rmsnorm_any *value, int64_t *number)
 {
     *number = 0;
-    RMSNORM_CHECK(value->kind == RMSNORM_VALUE_INTEGER, RMSNORM_INVALID_ARGUMENT,
-                  "%s: an argument is %s; allowed: an integer", function, rmsnorm_value_kind_name(value->kind));
+    RMSNORM_CHECK(value->kind == RMSNORM_ANY_INTEGER, RMSNORM_INVALID_ARGUMENT,
+                  "%s: an argument is %s; allowed: an integer", function, rmsnorm_any_kind_name(value->kind));
     *number = value->as.integer;
     return RMSNORM_OK;
 }
 
-static rmsnorm_status need_positive(const char *function, const rmsnorm_value *value, int64_t *number)
+static rmsnorm_status need_positive(const char *function, const rmsnorm_any *value, int64_t *number)
 {
     RMSNORM_TRY(need_integer(function, value, number));
     RMSNORM_CHECK(*number > 0, RMSNORM_INVALID_ARGUMENT, "%s: an argument is %" PRId64 "; allowed: above 0", function,
@@ -24,10 +24,10 @@ static rmsnorm_status need_positive(const char *function, const rmsnorm_value *v
     return RMSNORM_OK;
 }
 
-static rmsnorm_status need_shape(const char *function, const rmsnorm_value *value, const rmsnorm_list **list)
+static rmsnorm_status need_shape(const char *function, const rmsnorm_any *value, const rmsnorm_list **list)
 {
-    RMSNORM_CHECK(value->kind == RMSNORM_VALUE_LIST, RMSNORM_INVALID_ARGUMENT,
-                  "%s: an argument is %s; allowed: a list of integers", function, rmsnorm_value_kind_name(value->kind));
+    RMSNORM_CHECK(value->kind == RMSNORM_ANY_LIST, RMSNORM_INVALID_ARGUMENT,
+                  "%s: an argument is %s; allowed: a list of integers", function, rmsnorm_any_kind_name(value->kind));
     *list = value->as.list;
     for (size_t i = 0; i < (*list)->count; i++) {
         int64_t number;
@@ -36,26 +36,26 @@ static rmsnorm_status need_shape(const char *function, const rmsnorm_value *valu
     return RMSNORM_OK;
 }
 
-static rmsnorm_status give_list(rmsnorm_arena *arena, rmsnorm_value *result)
+static rmsnorm_status give_list(rmsnorm_arena *arena, rmsnorm_any *result)
 {
-    *result = rmsnorm_value_list(arena);
-    return result->kind == RMSNORM_VALUE_LIST ? RMSNORM_OK : RMSNORM_OUT_OF_MEMORY;
+    *result = rmsnorm_any_list(arena);
+    return result->kind == RMSNORM_ANY_LIST ? RMSNORM_OK : RMSNORM_OUT_OF_MEMORY;
 }
 
-static rmsnorm_status push(rmsnorm_arena *arena, rmsnorm_value *list, rmsnorm_value item)
+static rmsnorm_status push(rmsnorm_arena *arena, rmsnorm_any *list, rmsnorm_any item)
 {
     return rmsnorm_list_push(arena, list->as.list, item) ? RMSNORM_OK : RMSNORM_OUT_OF_MEMORY;
 }
 
-static rmsnorm_status push_integer(rmsnorm_arena *arena, rmsnorm_value *list, int64_t number)
+static rmsnorm_status push_integer(rmsnorm_arena *arena, rmsnorm_any *list, int64_t number)
 {
-    return push(arena, list, rmsnorm_value_integer(number));
+    return push(arena, list, rmsnorm_any_integer(number));
 }
 
 /* ---- Numbers --------------------------------------------------------------------------------- */
 
-static rmsnorm_status extreme(const char *function, const rmsnorm_value *arguments, size_t count, bool largest,
-                              rmsnorm_value *result)
+static rmsnorm_status extreme(const char *function, const rmsnorm_any *arguments, size_t count, bool largest,
+                              rmsnorm_any *result)
 {
     int64_t best;
     RMSNORM_TRY(need_integer(function, &arguments[0], &best));
@@ -64,19 +64,17 @@ static rmsnorm_status extreme(const char *function, const rmsnorm_value *argumen
         RMSNORM_TRY(need_integer(function, &arguments[i], &number));
         best = (number > best) == largest ? number : best;
     }
-    *result = rmsnorm_value_integer(best);
+    *result = rmsnorm_any_integer(best);
     return RMSNORM_OK;
 }
 
-static rmsnorm_status call_max(rmsnorm_arena *arena, const rmsnorm_value *arguments, size_t count,
-                               rmsnorm_value *result)
+static rmsnorm_status call_max(rmsnorm_arena *arena, const rmsnorm_any *arguments, size_t count, rmsnorm_any *result)
 {
     (void)arena;
     return extreme("max", arguments, count, true, result);
 }
 
-static rmsnorm_status call_min(rmsnorm_arena *arena, const rmsnorm_value *arguments, size_t count,
-                               rmsnorm_value *result)
+static rmsnorm_status call_min(rmsnorm_arena *arena, const rmsnorm_any *arguments, size_t count, rmsnorm_any *result)
 {
     (void)arena;
     return extreme("min", arguments, count, false, result);
@@ -92,18 +90,18 @@ static int64_t power_below(int64_t n)
     return power;
 }
 
-static rmsnorm_status call_pow2floor(rmsnorm_arena *arena, const rmsnorm_value *arguments, size_t count,
-                                     rmsnorm_value *result)
+static rmsnorm_status call_pow2floor(rmsnorm_arena *arena, const rmsnorm_any *arguments, size_t count,
+                                     rmsnorm_any *result)
 {
     int64_t n;
     (void)arena, (void)count;
     RMSNORM_TRY(need_positive("pow2floor", &arguments[0], &n));
-    *result = rmsnorm_value_integer(power_below(n));
+    *result = rmsnorm_any_integer(power_below(n));
     return RMSNORM_OK;
 }
 
-static rmsnorm_status call_pow2ceil(rmsnorm_arena *arena, const rmsnorm_value *arguments, size_t count,
-                                    rmsnorm_value *result)
+static rmsnorm_status call_pow2ceil(rmsnorm_arena *arena, const rmsnorm_any *arguments, size_t count,
+                                    rmsnorm_any *result)
 {
     int64_t n;
     (void)arena, (void)count;
@@ -111,12 +109,12 @@ static rmsnorm_status call_pow2ceil(rmsnorm_arena *arena, const rmsnorm_value *a
     const int64_t below = power_below(n);
     RMSNORM_CHECK(below == n || below <= INT64_MAX / 2, RMSNORM_INVALID_ARGUMENT, "pow2ceil: %" PRId64 " is too large",
                   n);
-    *result = rmsnorm_value_integer(below == n ? n : below * 2);
+    *result = rmsnorm_any_integer(below == n ? n : below * 2);
     return RMSNORM_OK;
 }
 
-static rmsnorm_status call_ceil_div(rmsnorm_arena *arena, const rmsnorm_value *arguments, size_t count,
-                                    rmsnorm_value *result)
+static rmsnorm_status call_ceil_div(rmsnorm_arena *arena, const rmsnorm_any *arguments, size_t count,
+                                    rmsnorm_any *result)
 {
     int64_t n;
     int64_t by;
@@ -124,28 +122,27 @@ static rmsnorm_status call_ceil_div(rmsnorm_arena *arena, const rmsnorm_value *a
     RMSNORM_TRY(need_integer("ceilDiv", &arguments[0], &n));
     RMSNORM_TRY(need_positive("ceilDiv", &arguments[1], &by));
     RMSNORM_CHECK(n >= 0, RMSNORM_INVALID_ARGUMENT, "ceilDiv: the dividend is %" PRId64 "; allowed: 0 or above", n);
-    *result = rmsnorm_value_integer(n / by + (n % by != 0));
+    *result = rmsnorm_any_integer(n / by + (n % by != 0));
     return RMSNORM_OK;
 }
 
 /* The bits of a number rounded to float32. */
-static rmsnorm_status call_float_bits(rmsnorm_arena *arena, const rmsnorm_value *arguments, size_t count,
-                                      rmsnorm_value *result)
+static rmsnorm_status call_float_bits(rmsnorm_arena *arena, const rmsnorm_any *arguments, size_t count,
+                                      rmsnorm_any *result)
 {
     (void)arena, (void)count;
-    const rmsnorm_value *const value = &arguments[0];
-    RMSNORM_CHECK(value->kind == RMSNORM_VALUE_FLOAT || value->kind == RMSNORM_VALUE_INTEGER, RMSNORM_INVALID_ARGUMENT,
-                  "floatBits: the argument is %s; allowed: a number", rmsnorm_value_kind_name(value->kind));
-    const float single = value->kind == RMSNORM_VALUE_FLOAT ? (float)value->as.number : (float)value->as.integer;
+    const rmsnorm_any *const value = &arguments[0];
+    RMSNORM_CHECK(value->kind == RMSNORM_ANY_FLOAT || value->kind == RMSNORM_ANY_INTEGER, RMSNORM_INVALID_ARGUMENT,
+                  "floatBits: the argument is %s; allowed: a number", rmsnorm_any_kind_name(value->kind));
+    const float single = value->kind == RMSNORM_ANY_FLOAT ? (float)value->as.number : (float)value->as.integer;
     uint32_t bits;
     memcpy(&bits, &single, sizeof bits);
-    *result = rmsnorm_value_integer(bits);
+    *result = rmsnorm_any_integer(bits);
     return RMSNORM_OK;
 }
 
 /* n workgroups as [x, y], x at most `most`: more than one row of them when they are many. */
-static rmsnorm_status call_fold(rmsnorm_arena *arena, const rmsnorm_value *arguments, size_t count,
-                                rmsnorm_value *result)
+static rmsnorm_status call_fold(rmsnorm_arena *arena, const rmsnorm_any *arguments, size_t count, rmsnorm_any *result)
 {
     int64_t n;
     int64_t most;
@@ -172,8 +169,8 @@ static rmsnorm_status product_of(const char *function, const rmsnorm_list *list,
 }
 
 /* product(list), product(list, begin), product(list, begin, end) */
-static rmsnorm_status call_product(rmsnorm_arena *arena, const rmsnorm_value *arguments, size_t count,
-                                   rmsnorm_value *result)
+static rmsnorm_status call_product(rmsnorm_arena *arena, const rmsnorm_any *arguments, size_t count,
+                                   rmsnorm_any *result)
 {
     const rmsnorm_list *list;
     int64_t begin = 0;
@@ -190,13 +187,13 @@ static rmsnorm_status call_product(rmsnorm_arena *arena, const rmsnorm_value *ar
     RMSNORM_CHECK(begin >= 0 && begin <= end && end <= (int64_t)list->count, RMSNORM_INVALID_ARGUMENT,
                   "product: [%" PRId64 ", %" PRId64 ") is no part of a list of %zu", begin, end, list->count);
     RMSNORM_TRY(product_of("product", list, (size_t)begin, (size_t)end, &product));
-    *result = rmsnorm_value_integer(product);
+    *result = rmsnorm_any_integer(product);
     return RMSNORM_OK;
 }
 
 /* A shape whose dims from `axis` on are 1. */
-static rmsnorm_status call_ones_from(rmsnorm_arena *arena, const rmsnorm_value *arguments, size_t count,
-                                     rmsnorm_value *result)
+static rmsnorm_status call_ones_from(rmsnorm_arena *arena, const rmsnorm_any *arguments, size_t count,
+                                     rmsnorm_any *result)
 {
     const rmsnorm_list *list;
     int64_t axis;
@@ -210,8 +207,8 @@ static rmsnorm_status call_ones_from(rmsnorm_arena *arena, const rmsnorm_value *
     return RMSNORM_OK;
 }
 
-static rmsnorm_status call_same_shape(rmsnorm_arena *arena, const rmsnorm_value *arguments, size_t count,
-                                      rmsnorm_value *result)
+static rmsnorm_status call_same_shape(rmsnorm_arena *arena, const rmsnorm_any *arguments, size_t count,
+                                      rmsnorm_any *result)
 {
     const rmsnorm_list *a;
     const rmsnorm_list *b;
@@ -222,13 +219,13 @@ static rmsnorm_status call_same_shape(rmsnorm_arena *arena, const rmsnorm_value 
     for (size_t i = 0; same && i < a->count; i++) {
         same = a->items[i].as.integer == b->items[i].as.integer;
     }
-    *result = rmsnorm_value_boolean(same);
+    *result = rmsnorm_any_boolean(same);
     return RMSNORM_OK;
 }
 
 /* Whether the first shape broadcasts to the second in NumPy's one-sided way. */
-static rmsnorm_status call_broadcastable(rmsnorm_arena *arena, const rmsnorm_value *arguments, size_t count,
-                                         rmsnorm_value *result)
+static rmsnorm_status call_broadcastable(rmsnorm_arena *arena, const rmsnorm_any *arguments, size_t count,
+                                         rmsnorm_any *result)
 {
     const rmsnorm_list *from;
     const rmsnorm_list *to;
@@ -240,15 +237,15 @@ static rmsnorm_status call_broadcastable(rmsnorm_arena *arena, const rmsnorm_val
         const int64_t dim = from->items[from->count - 1 - i].as.integer;
         good = dim == 1 || dim == to->items[to->count - 1 - i].as.integer;
     }
-    *result = rmsnorm_value_boolean(good);
+    *result = rmsnorm_any_boolean(good);
     return RMSNORM_OK;
 }
 
 /* Appends [divide, modulo, stride]: the element's index goes through (index / divide % modulo) * stride. */
-static rmsnorm_status push_loop(rmsnorm_arena *arena, rmsnorm_value *loops, int64_t divide, int64_t modulo,
+static rmsnorm_status push_loop(rmsnorm_arena *arena, rmsnorm_any *loops, int64_t divide, int64_t modulo,
                                 int64_t stride)
 {
-    rmsnorm_value loop;
+    rmsnorm_any loop;
     RMSNORM_TRY(give_list(arena, &loop));
     RMSNORM_TRY(push_integer(arena, &loop, divide));
     RMSNORM_TRY(push_integer(arena, &loop, modulo));
@@ -259,8 +256,7 @@ static rmsnorm_status push_loop(rmsnorm_arena *arena, rmsnorm_value *loops, int6
 /* walk(from, to, begin, end): how an index over the dims [begin, end) of `to` walks a tensor of the shape `from` that broadcasts
  * to it: loops [divide, modulo, stride], fastest first. Dims that walk on where the faster one ends are one loop, those that
  * stay are left out; so a `from` that walks along exactly is [[1, size, 1]], one that stays is []. */
-static rmsnorm_status call_walk(rmsnorm_arena *arena, const rmsnorm_value *arguments, size_t count,
-                                rmsnorm_value *result)
+static rmsnorm_status call_walk(rmsnorm_arena *arena, const rmsnorm_any *arguments, size_t count, rmsnorm_any *result)
 {
     const rmsnorm_list *from;
     const rmsnorm_list *to;

@@ -39,24 +39,24 @@ static rmsnorm_status check_weight(const char *name, const char *text, size_t le
     return RMSNORM_OK;
 }
 
-static rmsnorm_status copy_string(rmsnorm_arena *arena, const json_t *json, rmsnorm_value *value)
+static rmsnorm_status copy_string(rmsnorm_arena *arena, const json_t *json, rmsnorm_any *value)
 {
     const size_t length = json_string_length(json);
     const char *copy = rmsnorm_arena_copy(arena, json_string_value(json), length);
-    *value = rmsnorm_value_string(copy, length);
+    *value = rmsnorm_any_string(copy, length);
     return copy != NULL ? RMSNORM_OK : RMSNORM_OUT_OF_MEMORY;
 }
 
-static rmsnorm_status convert(rmsnorm_arena *arena, json_t *json, rmsnorm_value *value);
+static rmsnorm_status convert(rmsnorm_arena *arena, json_t *json, rmsnorm_any *value);
 
-static rmsnorm_status convert_list(rmsnorm_arena *arena, json_t *json, rmsnorm_value *value)
+static rmsnorm_status convert_list(rmsnorm_arena *arena, json_t *json, rmsnorm_any *value)
 {
-    *value = rmsnorm_value_list(arena);
-    if (value->kind != RMSNORM_VALUE_LIST) {
+    *value = rmsnorm_any_list(arena);
+    if (value->kind != RMSNORM_ANY_LIST) {
         return RMSNORM_OUT_OF_MEMORY;
     }
     for (size_t i = 0; i < json_array_size(json); ++i) {
-        rmsnorm_value item;
+        rmsnorm_any item;
         RMSNORM_TRY(convert(arena, json_array_get(json, i), &item));
         if (!rmsnorm_list_push(arena, value->as.list, item)) {
             return RMSNORM_OUT_OF_MEMORY;
@@ -65,17 +65,17 @@ static rmsnorm_status convert_list(rmsnorm_arena *arena, json_t *json, rmsnorm_v
     return RMSNORM_OK;
 }
 
-static rmsnorm_status convert_map(rmsnorm_arena *arena, json_t *json, rmsnorm_value *value)
+static rmsnorm_status convert_map(rmsnorm_arena *arena, json_t *json, rmsnorm_any *value)
 {
-    *value = rmsnorm_value_map(arena);
-    if (value->kind != RMSNORM_VALUE_MAP) {
+    *value = rmsnorm_any_map(arena);
+    if (value->kind != RMSNORM_ANY_MAP) {
         return RMSNORM_OUT_OF_MEMORY;
     }
     for (void *at = json_object_iter(json); at != NULL; at = json_object_iter_next(json, at)) {
         const char *key = json_object_iter_key(at);
         const size_t length = strlen(key);
         const char *copy = rmsnorm_arena_copy(arena, key, length);
-        rmsnorm_value item;
+        rmsnorm_any item;
         RMSNORM_TRY(convert(arena, json_object_iter_value(at), &item));
         if (copy == NULL || !rmsnorm_map_set(arena, value->as.map, copy, length, item)) {
             return RMSNORM_OUT_OF_MEMORY;
@@ -85,7 +85,7 @@ static rmsnorm_status convert_map(rmsnorm_arena *arena, json_t *json, rmsnorm_va
 }
 
 /* As deep as check_weight allows. */
-static rmsnorm_status convert(rmsnorm_arena *arena, json_t *json, rmsnorm_value *value)
+static rmsnorm_status convert(rmsnorm_arena *arena, json_t *json, rmsnorm_any *value)
 {
     switch (json_typeof(json)) {
     case JSON_OBJECT:
@@ -95,24 +95,24 @@ static rmsnorm_status convert(rmsnorm_arena *arena, json_t *json, rmsnorm_value 
     case JSON_STRING:
         return copy_string(arena, json, value);
     case JSON_INTEGER:
-        *value = rmsnorm_value_integer(json_integer_value(json));
+        *value = rmsnorm_any_integer(json_integer_value(json));
         break;
     case JSON_REAL:
-        *value = rmsnorm_value_float(json_real_value(json));
+        *value = rmsnorm_any_float(json_real_value(json));
         break;
     case JSON_TRUE:
     case JSON_FALSE:
-        *value = rmsnorm_value_boolean(json_is_true(json));
+        *value = rmsnorm_any_boolean(json_is_true(json));
         break;
     default:
-        *value = rmsnorm_value_null();
+        *value = rmsnorm_any_null();
         break;
     }
     return RMSNORM_OK;
 }
 
 rmsnorm_status rmsnorm_json_parse(rmsnorm_arena *arena, const char *name, const char *text, size_t length,
-                                  rmsnorm_value *value)
+                                  rmsnorm_any *value)
 {
     RMSNORM_TRY(check_weight(name, text, length));
     json_error_t error;

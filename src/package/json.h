@@ -12,6 +12,6 @@
 /* Strict JSON, an object or a list: no key twice, integers that fit int64, reals that fit double, no \u0000. Everything is
  * copied into arena. An error is "name:line:column: ...". */
 rmsnorm_status rmsnorm_json_parse(rmsnorm_arena *arena, const char *name, const char *text, size_t length,
-                                  rmsnorm_value *value);
+                                  rmsnorm_any *value);
 
 #endif

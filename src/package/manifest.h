@@ -30,7 +30,7 @@ typedef struct rmsnorm_manifest_slot {
 
 typedef struct rmsnorm_manifest_attribute {
     const char *name;
-    rmsnorm_value value; /* the default: INTEGER or FLOAT */
+    rmsnorm_any value; /* the default: INTEGER or FLOAT */
 } rmsnorm_manifest_attribute;
 
 typedef struct rmsnorm_manifest_constraint {
@@ -100,7 +100,7 @@ typedef struct rmsnorm_manifest {
 
 /* From the parsed JSON. An error names the field: "manifest.json: variants[1].passes[0].workgroups: ...". With
  * contract_only the part from `tunables` on is not looked at. Everything lives in arena. */
-rmsnorm_status rmsnorm_manifest_parse(rmsnorm_arena *arena, const rmsnorm_value *json, bool contract_only,
+rmsnorm_status rmsnorm_manifest_parse(rmsnorm_arena *arena, const rmsnorm_any *json, bool contract_only,
                                       rmsnorm_manifest *manifest);
 
 #endif

@@ -18,14 +18,14 @@ static rmsnorm_status fail_field(field at, const char *problem)
                         at.outer != NULL ? "." : "", at.name, problem);
 }
 
-static rmsnorm_status fail_kind(field at, rmsnorm_value_kind wanted, rmsnorm_value_kind kind)
+static rmsnorm_status fail_kind(field at, rmsnorm_any_kind wanted, rmsnorm_any_kind kind)
 {
     return rmsnorm_fail(RMSNORM_MALFORMED, RMSNORM_METADATA ": %s%s%s is of the kind %s, %s is wanted",
                         at.outer != NULL ? at.outer : "", at.outer != NULL ? "." : "", at.name,
-                        rmsnorm_value_kind_name(kind), rmsnorm_value_kind_name(wanted));
+                        rmsnorm_any_kind_name(kind), rmsnorm_any_kind_name(wanted));
 }
 
-static rmsnorm_status take(const rmsnorm_map *map, field at, rmsnorm_value_kind kind, const rmsnorm_value **value)
+static rmsnorm_status take(const rmsnorm_map *map, field at, rmsnorm_any_kind kind, const rmsnorm_any **value)
 {
     *value = rmsnorm_map_get(map, at.name, strlen(at.name));
     if (*value == NULL) {
@@ -36,8 +36,8 @@ static rmsnorm_status take(const rmsnorm_map *map, field at, rmsnorm_value_kind 
 
 static rmsnorm_status take_map(const rmsnorm_map *map, field at, const rmsnorm_map **taken)
 {
-    const rmsnorm_value *value;
-    RMSNORM_TRY(take(map, at, RMSNORM_VALUE_MAP, &value));
+    const rmsnorm_any *value;
+    RMSNORM_TRY(take(map, at, RMSNORM_ANY_MAP, &value));
     *taken = value->as.map;
     return RMSNORM_OK;
 }
@@ -45,8 +45,8 @@ static rmsnorm_status take_map(const rmsnorm_map *map, field at, const rmsnorm_m
 /* Not empty; JSON has no zero byte to hide the end of one. */
 static rmsnorm_status take_text(rmsnorm_arena *arena, const rmsnorm_map *map, field at, const char **text)
 {
-    const rmsnorm_value *value;
-    RMSNORM_TRY(take(map, at, RMSNORM_VALUE_STRING, &value));
+    const rmsnorm_any *value;
+    RMSNORM_TRY(take(map, at, RMSNORM_ANY_STRING, &value));
     if (value->as.string.length == 0) {
         return fail_field(at, "is empty");
     }
@@ -55,9 +55,9 @@ static rmsnorm_status take_text(rmsnorm_arena *arena, const rmsnorm_map *map, fi
 }
 
 /* A field that may be left out: older packages do. */
-static rmsnorm_status check_optional(const rmsnorm_map *map, field at, rmsnorm_value_kind kind)
+static rmsnorm_status check_optional(const rmsnorm_map *map, field at, rmsnorm_any_kind kind)
 {
-    const rmsnorm_value *value = rmsnorm_map_get(map, at.name, strlen(at.name));
+    const rmsnorm_any *value = rmsnorm_map_get(map, at.name, strlen(at.name));
     return value == NULL || value->kind == kind ? RMSNORM_OK : fail_kind(at, kind, value->kind);
 }
 
@@ -81,14 +81,14 @@ static rmsnorm_status check_names(const rmsnorm_map *map)
 
 static rmsnorm_status parse_top(rmsnorm_arena *arena, const rmsnorm_map *map, rmsnorm_metadata *metadata)
 {
-    const rmsnorm_value *version;
+    const rmsnorm_any *version;
     RMSNORM_TRY(check_names(map));
     RMSNORM_TRY(take_text(arena, map, (field){NULL, "name"}, &metadata->name));
     RMSNORM_CHECK(rmsnorm_metadata_name_is_valid(metadata->name), RMSNORM_MALFORMED,
                   RMSNORM_METADATA ": name is \"%.80s\", it must be DOMAIN.OPERATOR of letters, digits, _ and dots",
                   metadata->name);
     RMSNORM_TRY(take_text(arena, map, (field){NULL, "id"}, &metadata->id));
-    RMSNORM_TRY(take(map, (field){NULL, "version"}, RMSNORM_VALUE_INTEGER, &version));
+    RMSNORM_TRY(take(map, (field){NULL, "version"}, RMSNORM_ANY_INTEGER, &version));
     metadata->version = version->as.integer;
     if (metadata->version < 1) {
         return fail_field((field){NULL, "version"}, "is less than 1");
@@ -111,7 +111,7 @@ static rmsnorm_status parse_provenance(rmsnorm_arena *arena, const rmsnorm_map *
 {
     const rmsnorm_map *provenance;
     const rmsnorm_map *kernel;
-    const rmsnorm_value *dirty;
+    const rmsnorm_any *dirty;
     const char *sha;
     if (rmsnorm_map_get(map, "provenance", strlen("provenance")) == NULL) {
         return RMSNORM_OK;
@@ -119,7 +119,7 @@ static rmsnorm_status parse_provenance(rmsnorm_arena *arena, const rmsnorm_map *
     RMSNORM_TRY(take_map(map, (field){NULL, "provenance"}, &provenance));
     RMSNORM_TRY(take_map(provenance, (field){"provenance", "kernel"}, &kernel));
     RMSNORM_TRY(take_text(arena, kernel, (field){"provenance.kernel", "sha"}, &sha));
-    return take(kernel, (field){"provenance.kernel", "dirty"}, RMSNORM_VALUE_BOOLEAN, &dirty);
+    return take(kernel, (field){"provenance.kernel", "dirty"}, RMSNORM_ANY_BOOLEAN, &dirty);
 }
 
 static rmsnorm_status parse_webgpu(rmsnorm_arena *arena, const rmsnorm_map *map, rmsnorm_metadata *metadata)
@@ -128,7 +128,7 @@ static rmsnorm_status parse_webgpu(rmsnorm_arena *arena, const rmsnorm_map *map,
     const char *path;
     RMSNORM_TRY(take_map(map, (field){NULL, "webgpu"}, &webgpu));
     RMSNORM_TRY(take_text(arena, webgpu, (field){"webgpu", "manifestSpec"}, &metadata->spec));
-    RMSNORM_TRY(check_optional(webgpu, (field){"webgpu", "specialized"}, RMSNORM_VALUE_BOOLEAN));
+    RMSNORM_TRY(check_optional(webgpu, (field){"webgpu", "specialized"}, RMSNORM_ANY_BOOLEAN));
     return take_text(arena, webgpu, (field){"webgpu", "opPath"}, &path);
 }
 
@@ -146,7 +146,7 @@ static rmsnorm_status parse_listed(rmsnorm_arena *arena, const rmsnorm_entry *en
     RMSNORM_CHECK(rmsnorm_metadata_file_is_valid(file->name) && strcmp(file->name, RMSNORM_METADATA) != 0,
                   RMSNORM_MALFORMED,
                   RMSNORM_METADATA ": digest.files lists \"%.80s\", which is no name for a file of it", file->name);
-    RMSNORM_CHECK(entry->value.kind == RMSNORM_VALUE_STRING &&
+    RMSNORM_CHECK(entry->value.kind == RMSNORM_ANY_STRING &&
                       rmsnorm_digest_read(entry->value.as.string.text, entry->value.as.string.length, &file->digest),
                   RMSNORM_MALFORMED,
                   RMSNORM_METADATA ": digest.files[\"%.80s\"] is no SHA-256 in base64, which has 44 characters",
@@ -180,10 +180,10 @@ static rmsnorm_status parse_digest(rmsnorm_arena *arena, const rmsnorm_map *map,
     return RMSNORM_OK;
 }
 
-rmsnorm_status rmsnorm_metadata_parse(rmsnorm_arena *arena, const rmsnorm_value *json, rmsnorm_metadata *metadata)
+rmsnorm_status rmsnorm_metadata_parse(rmsnorm_arena *arena, const rmsnorm_any *json, rmsnorm_metadata *metadata)
 {
     *metadata = (rmsnorm_metadata){.name = NULL};
-    RMSNORM_CHECK(json->kind == RMSNORM_VALUE_MAP, RMSNORM_MALFORMED, RMSNORM_METADATA ": is no object");
+    RMSNORM_CHECK(json->kind == RMSNORM_ANY_MAP, RMSNORM_MALFORMED, RMSNORM_METADATA ": is no object");
     RMSNORM_TRY(parse_top(arena, json->as.map, metadata));
     RMSNORM_TRY(parse_backend(arena, json->as.map));
     RMSNORM_TRY(parse_digest(arena, json->as.map, metadata));

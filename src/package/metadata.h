@@ -22,7 +22,7 @@ typedef struct rmsnorm_metadata {
 } rmsnorm_metadata;
 
 /* Everything lives in arena. An error names the field: "metadata.json: webgpu.opPath is missing". */
-rmsnorm_status rmsnorm_metadata_parse(rmsnorm_arena *arena, const rmsnorm_value *json, rmsnorm_metadata *metadata);
+rmsnorm_status rmsnorm_metadata_parse(rmsnorm_arena *arena, const rmsnorm_any *json, rmsnorm_metadata *metadata);
 
 /* The files, metadata.json among them and sorted by name, are those that are listed, to the byte; and the id is theirs. */
 rmsnorm_status rmsnorm_metadata_verify(rmsnorm_arena *arena, const rmsnorm_metadata *metadata,

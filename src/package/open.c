@@ -27,7 +27,7 @@ void rmsnorm_package_close(rmsnorm_package *package)
     }
 }
 
-static rmsnorm_status read_json(rmsnorm_package *package, const char *name, rmsnorm_status absent, rmsnorm_value *json)
+static rmsnorm_status read_json(rmsnorm_package *package, const char *name, rmsnorm_status absent, rmsnorm_any *json)
 {
     const rmsnorm_file *file = rmsnorm_package_find(package, name, strlen(name));
     RMSNORM_CHECK(file != NULL, absent, "%s is missing: this is no package", name);
@@ -36,7 +36,7 @@ static rmsnorm_status read_json(rmsnorm_package *package, const char *name, rmsn
 
 static rmsnorm_status check_metadata(rmsnorm_package *package)
 {
-    rmsnorm_value json;
+    rmsnorm_any json;
     rmsnorm_metadata metadata;
     RMSNORM_TRY(read_json(package, RMSNORM_METADATA, RMSNORM_NOT_FOUND, &json));
     RMSNORM_TRY(rmsnorm_metadata_parse(&package->arena, &json, &metadata));
@@ -74,7 +74,7 @@ static rmsnorm_status parse_templates(rmsnorm_package *package)
 {
     for (size_t i = 0; i < package->file_count; ++i) {
         rmsnorm_file *file = &package->files[i];
-        const rmsnorm_source source = {file->name, file->data, file->size};
+        const rmsnorm_text_source source = {file->name, file->data, file->size};
         if (is_template(file)) {
             RMSNORM_TRY(rmsnorm_template_parse(&package->arena, &source, &file->parsed));
         }
@@ -101,7 +101,7 @@ static rmsnorm_status check_passes(const rmsnorm_package *package)
 
 static rmsnorm_status finish(rmsnorm_package *package)
 {
-    rmsnorm_value json;
+    rmsnorm_any json;
     RMSNORM_TRY(check_metadata(package));
     RMSNORM_TRY(read_json(package, RMSNORM_MANIFEST, RMSNORM_MALFORMED, &json));
     RMSNORM_TRY(rmsnorm_manifest_parse(&package->arena, &json, !package->plans, &package->manifest));

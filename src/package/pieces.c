@@ -121,8 +121,8 @@ static const rmsnorm_template *find_template(void *user, const char *name, size_
 
 static rmsnorm_status set_map(rmsnorm_planning *planning, rmsnorm_map *map, const char *key, rmsnorm_map *member)
 {
-    rmsnorm_value value = rmsnorm_value_null();
-    value.kind = RMSNORM_VALUE_MAP;
+    rmsnorm_any value = rmsnorm_any_null();
+    value.kind = RMSNORM_ANY_MAP;
     value.as.map = member;
     return rmsnorm_planning_set(planning, map, key, value);
 }
@@ -138,15 +138,15 @@ static rmsnorm_status make_context(rmsnorm_planning *planning, const rmsnorm_man
     RMSNORM_TRY(rmsnorm_planning_map(planning, &access));
     for (size_t i = 0; i < all->count; i++) {
         const rmsnorm_binding *const binding = &all->items[i].binding;
-        RMSNORM_TRY(rmsnorm_planning_set(planning, numbers, binding->name, rmsnorm_value_integer(binding->binding)));
+        RMSNORM_TRY(rmsnorm_planning_set(planning, numbers, binding->name, rmsnorm_any_integer(binding->binding)));
         RMSNORM_TRY(rmsnorm_planning_set(planning, access, binding->name,
-                                         rmsnorm_value_text(binding->writes ? "read_write" : "read")));
+                                         rmsnorm_any_text(binding->writes ? "read_write" : "read")));
     }
     RMSNORM_TRY(set_map(planning, *context, "binding", numbers));
     RMSNORM_TRY(set_map(planning, *context, "access", access));
-    RMSNORM_TRY(rmsnorm_planning_set(planning, *context, "uniformBinding", rmsnorm_value_integer((int64_t)all->count)));
+    RMSNORM_TRY(rmsnorm_planning_set(planning, *context, "uniformBinding", rmsnorm_any_integer((int64_t)all->count)));
     for (size_t i = 0; i < pass->parameters.count; i++) {
-        rmsnorm_value value;
+        rmsnorm_any value;
         RMSNORM_TRY(rmsnorm_planning_value(planning, &pass->parameters.items[i].formula, &value));
         RMSNORM_TRY(rmsnorm_planning_set(planning, *context, pass->parameters.items[i].name, value));
     }
@@ -259,11 +259,11 @@ static rmsnorm_status bind_piece(rmsnorm_planning *planning, const ranges *all, 
         } else {
             before = (uint64_t)first * r->row_bytes;
         }
-        RMSNORM_TRY(rmsnorm_planning_set(planning, base, r->binding.name,
-                                         rmsnorm_value_integer((int64_t)(before / r->element))));
+        RMSNORM_TRY(
+            rmsnorm_planning_set(planning, base, r->binding.name, rmsnorm_any_integer((int64_t)(before / r->element))));
     }
-    RMSNORM_TRY(rmsnorm_planning_set(planning, piece, "first", rmsnorm_value_integer(first)));
-    RMSNORM_TRY(rmsnorm_planning_set(planning, piece, "rows", rmsnorm_value_integer(count)));
+    RMSNORM_TRY(rmsnorm_planning_set(planning, piece, "first", rmsnorm_any_integer(first)));
+    RMSNORM_TRY(rmsnorm_planning_set(planning, piece, "rows", rmsnorm_any_integer(count)));
     RMSNORM_TRY(set_map(planning, piece, "base", base));
     pass->bindings = bindings;
     pass->binding_count = all->count;
@@ -273,17 +273,16 @@ static rmsnorm_status bind_piece(rmsnorm_planning *planning, const ranges *all, 
 static rmsnorm_status set_workgroups(rmsnorm_planning *planning, const rmsnorm_manifest_pass *from,
                                      rmsnorm_draft *draft, rmsnorm_pass *pass)
 {
-    rmsnorm_value value;
+    rmsnorm_any value;
     RMSNORM_TRY(rmsnorm_planning_value(planning, &from->workgroups, &value));
-    const bool list = value.kind == RMSNORM_VALUE_LIST;
-    RMSNORM_CHECK(value.kind == RMSNORM_VALUE_INTEGER ||
-                      (list && value.as.list->count >= 1 && value.as.list->count <= 3),
+    const bool list = value.kind == RMSNORM_ANY_LIST;
+    RMSNORM_CHECK(value.kind == RMSNORM_ANY_INTEGER || (list && value.as.list->count >= 1 && value.as.list->count <= 3),
                   RMSNORM_MALFORMED, "manifest.json: `%s` gives no workgroup counts", from->workgroups.text);
     for (size_t i = 0; i < 3; i++) {
-        const rmsnorm_value one = rmsnorm_value_integer(1);
-        const rmsnorm_value *const count =
+        const rmsnorm_any one = rmsnorm_any_integer(1);
+        const rmsnorm_any *const count =
             !list ? (i == 0 ? &value : &one) : (i < value.as.list->count ? &value.as.list->items[i] : &one);
-        RMSNORM_CHECK(count->kind == RMSNORM_VALUE_INTEGER && count->as.integer >= 1, RMSNORM_MALFORMED,
+        RMSNORM_CHECK(count->kind == RMSNORM_ANY_INTEGER && count->as.integer >= 1, RMSNORM_MALFORMED,
                       "manifest.json: `%s` gives no workgroup counts", from->workgroups.text);
         if (count->as.integer > planning->device.max_compute_workgroups_per_dimension) {
             return rmsnorm_draft_refuse(draft,

@@ -10,14 +10,14 @@
 #define MEMORY_LIMIT ((size_t)64 << 20)
 #define TEXT_LIMIT ((size_t)16 << 20)
 
-static rmsnorm_status render(rmsnorm_arena *arena, const rmsnorm_source *source, const char *context, const char **text,
-                             size_t *length)
+static rmsnorm_status render(rmsnorm_arena *arena, const rmsnorm_text_source *source, const char *context,
+                             const char **text, size_t *length)
 {
-    rmsnorm_value json;
+    rmsnorm_any json;
     const rmsnorm_template *parsed;
     rmsnorm_evaluation evaluation = {.arena = arena, .steps = STEP_LIMIT};
     RMSNORM_TRY(rmsnorm_json_parse(arena, "context", context, strlen(context), &json));
-    RMSNORM_CHECK(json.kind == RMSNORM_VALUE_MAP, RMSNORM_MALFORMED,
+    RMSNORM_CHECK(json.kind == RMSNORM_ANY_MAP, RMSNORM_MALFORMED,
                   "context: a JSON object is wanted, of variables by name");
     RMSNORM_TRY(rmsnorm_template_parse(arena, source, &parsed));
     return rmsnorm_template_render(parsed, json.as.map, NULL, &evaluation, TEXT_LIMIT, text, length);
@@ -26,7 +26,7 @@ static rmsnorm_status render(rmsnorm_arena *arena, const rmsnorm_source *source,
 rmsnorm_status rmsnorm_template_render_json(const char *name, const char *source, size_t length, const char *context,
                                             char **text)
 {
-    const rmsnorm_source named = {name, source, length};
+    const rmsnorm_text_source named = {name, source, length};
     rmsnorm_arena arena;
     const char *rendered;
     size_t size;

@@ -6,87 +6,6 @@
 
 #include "package/functions.h"
 
-/* ---- Evaluating ------------------------------------------------------------------------------ */
-
-rmsnorm_status rmsnorm_planning_set(rmsnorm_planning *plan, rmsnorm_map *map, const char *key, rmsnorm_value value)
-{
-    return rmsnorm_map_set(plan->arena, map, key, strlen(key), value) ? RMSNORM_OK : RMSNORM_OUT_OF_MEMORY;
-}
-
-rmsnorm_status rmsnorm_planning_map(rmsnorm_planning *plan, rmsnorm_map **map)
-{
-    const rmsnorm_value value = rmsnorm_value_map(plan->arena);
-    if (value.kind != RMSNORM_VALUE_MAP) {
-        return RMSNORM_OUT_OF_MEMORY;
-    }
-    *map = value.as.map;
-    return RMSNORM_OK;
-}
-
-rmsnorm_status rmsnorm_planning_value(rmsnorm_planning *plan, const rmsnorm_formula *formula, rmsnorm_value *value)
-{
-    return rmsnorm_expression_evaluate(formula->expression, &plan->scope, &plan->evaluation, value);
-}
-
-rmsnorm_status rmsnorm_planning_integer(rmsnorm_planning *plan, const rmsnorm_formula *formula, int64_t least,
-                                        int64_t *value)
-{
-    rmsnorm_value got;
-    *value = 0;
-    RMSNORM_TRY(rmsnorm_planning_value(plan, formula, &got));
-    RMSNORM_CHECK(got.kind == RMSNORM_VALUE_INTEGER && got.as.integer >= least, RMSNORM_MALFORMED,
-                  "manifest.json: `%s` gives %s; allowed: an integer from %" PRId64 " on", formula->text,
-                  got.kind == RMSNORM_VALUE_INTEGER ? "a smaller integer" : rmsnorm_value_kind_name(got.kind), least);
-    *value = got.as.integer;
-    return RMSNORM_OK;
-}
-
-rmsnorm_status rmsnorm_planning_flag(rmsnorm_planning *plan, const rmsnorm_formula *formula, bool *flag)
-{
-    rmsnorm_value got;
-    *flag = false;
-    RMSNORM_TRY(rmsnorm_planning_value(plan, formula, &got));
-    RMSNORM_CHECK(got.kind == RMSNORM_VALUE_BOOLEAN, RMSNORM_MALFORMED,
-                  "manifest.json: `%s` gives %s; allowed: true or false", formula->text,
-                  rmsnorm_value_kind_name(got.kind));
-    *flag = got.as.boolean;
-    return RMSNORM_OK;
-}
-
-rmsnorm_status rmsnorm_planning_derive(rmsnorm_planning *plan, const rmsnorm_formulas *formulas)
-{
-    for (size_t i = 0; i < formulas->count; i++) {
-        rmsnorm_value value;
-        RMSNORM_TRY(rmsnorm_planning_value(plan, &formulas->items[i].formula, &value));
-        RMSNORM_TRY(rmsnorm_planning_set(plan, plan->names, formulas->items[i].name, value));
-    }
-    return RMSNORM_OK;
-}
-
-rmsnorm_status rmsnorm_planning_variant(rmsnorm_planning *plan)
-{
-    RMSNORM_TRY(rmsnorm_planning_map(plan, &plan->names));
-    plan->scope.variables = plan->names;
-    plan->scope.outer = &plan->request_scope;
-    return RMSNORM_OK;
-}
-
-rmsnorm_status rmsnorm_planning_shape(rmsnorm_planning *plan, const rmsnorm_formula *formula, rmsnorm_tensor *tensor)
-{
-    rmsnorm_value value;
-    RMSNORM_TRY(rmsnorm_planning_value(plan, formula, &value));
-    RMSNORM_CHECK(value.kind == RMSNORM_VALUE_LIST && value.as.list->count <= RMSNORM_MAX_RANK, RMSNORM_MALFORMED,
-                  "manifest.json: `%s` gives no shape", formula->text);
-    tensor->rank = (int32_t)value.as.list->count;
-    for (size_t i = 0; i < value.as.list->count; i++) {
-        const rmsnorm_value *const dim = &value.as.list->items[i];
-        RMSNORM_CHECK(dim->kind == RMSNORM_VALUE_INTEGER && dim->as.integer >= 0, RMSNORM_MALFORMED,
-                      "manifest.json: `%s` gives no shape", formula->text);
-        tensor->dims[i] = dim->as.integer;
-    }
-    return RMSNORM_OK;
-}
-
 /* ---- Types ----------------------------------------------------------------------------------- */
 
 /* WebGPU's spelling. */
@@ -224,26 +143,26 @@ static rmsnorm_status add_input(rmsnorm_planning *plan, size_t i)
 {
     const rmsnorm_tensor *const tensor = plan->request->inputs[i];
     rmsnorm_map *map;
-    rmsnorm_value shape = rmsnorm_value_list(plan->arena);
+    rmsnorm_any shape = rmsnorm_any_list(plan->arena);
     RMSNORM_TRY(rmsnorm_planning_map(plan, &map));
-    for (int32_t d = 0; tensor != NULL && shape.kind == RMSNORM_VALUE_LIST && d < tensor->rank; d++) {
-        if (!rmsnorm_list_push(plan->arena, shape.as.list, rmsnorm_value_integer(tensor->dims[d]))) {
-            shape = rmsnorm_value_undefined();
+    for (int32_t d = 0; tensor != NULL && shape.kind == RMSNORM_ANY_LIST && d < tensor->rank; d++) {
+        if (!rmsnorm_list_push(plan->arena, shape.as.list, rmsnorm_any_integer(tensor->dims[d]))) {
+            shape = rmsnorm_any_undefined();
         }
     }
-    if (shape.kind != RMSNORM_VALUE_LIST) {
+    if (shape.kind != RMSNORM_ANY_LIST) {
         return RMSNORM_OUT_OF_MEMORY;
     }
     const bool there = tensor != NULL;
     RMSNORM_TRY(rmsnorm_planning_set(plan, map, "shape", shape));
-    RMSNORM_TRY(rmsnorm_planning_set(plan, map, "rank", rmsnorm_value_integer(there ? tensor->rank : 0)));
-    RMSNORM_TRY(rmsnorm_planning_set(plan, map, "dtype", rmsnorm_value_text(there ? type_name(tensor->dtype) : "")));
+    RMSNORM_TRY(rmsnorm_planning_set(plan, map, "rank", rmsnorm_any_integer(there ? tensor->rank : 0)));
+    RMSNORM_TRY(rmsnorm_planning_set(plan, map, "dtype", rmsnorm_any_text(there ? type_name(tensor->dtype) : "")));
     RMSNORM_TRY(rmsnorm_planning_set(plan, map, "size",
-                                     rmsnorm_value_integer(there ? (int64_t)rmsnorm_dtype_size(tensor->dtype) : 0)));
+                                     rmsnorm_any_integer(there ? (int64_t)rmsnorm_dtype_size(tensor->dtype) : 0)));
     RMSNORM_TRY(
-        rmsnorm_planning_set(plan, map, "numel", rmsnorm_value_integer(there ? rmsnorm_tensor_count(tensor) : 0)));
-    rmsnorm_value value = rmsnorm_value_null();
-    value.kind = RMSNORM_VALUE_MAP;
+        rmsnorm_planning_set(plan, map, "numel", rmsnorm_any_integer(there ? rmsnorm_tensor_count(tensor) : 0)));
+    rmsnorm_any value = rmsnorm_any_null();
+    value.kind = RMSNORM_ANY_MAP;
     value.as.map = map;
     return rmsnorm_planning_set(plan, plan->names, plan->package->manifest.inputs[i].key, value);
 }
@@ -260,7 +179,7 @@ static rmsnorm_status add_slots(rmsnorm_planning *plan)
     for (size_t i = 0; i < manifest->input_count; i++) {
         RMSNORM_TRY(add_input(plan, i));
         RMSNORM_TRY(rmsnorm_planning_set(plan, present, manifest->inputs[i].key,
-                                         rmsnorm_value_boolean(plan->request->inputs[i] != NULL)));
+                                         rmsnorm_any_boolean(plan->request->inputs[i] != NULL)));
     }
     for (size_t i = 0; i < manifest->output_count; i++) {
         const rmsnorm_manifest_slot *const slot = &manifest->outputs[i];
@@ -270,13 +189,13 @@ static rmsnorm_status add_slots(rmsnorm_planning *plan)
                           (shared == 0 || plan->request->inputs[shared - 1] != NULL),
                       RMSNORM_INVALID_ARGUMENT, "%s: %s is to share the buffer of input %d, which is not there",
                       manifest->name, slot->onnx, shared - 1);
-        RMSNORM_TRY(rmsnorm_planning_set(plan, present, slot->key, rmsnorm_value_boolean(there)));
-        RMSNORM_TRY(rmsnorm_planning_set(plan, types, slot->key, rmsnorm_value_text(type_name(plan->dtypes[1][i]))));
+        RMSNORM_TRY(rmsnorm_planning_set(plan, present, slot->key, rmsnorm_any_boolean(there)));
+        RMSNORM_TRY(rmsnorm_planning_set(plan, types, slot->key, rmsnorm_any_text(type_name(plan->dtypes[1][i]))));
         RMSNORM_TRY(rmsnorm_planning_set(plan, in_place, slot->key,
-                                         rmsnorm_value_text(shared == 0 ? "" : manifest->inputs[shared - 1].key)));
+                                         rmsnorm_any_text(shared == 0 ? "" : manifest->inputs[shared - 1].key)));
     }
-    rmsnorm_value value = rmsnorm_value_null();
-    value.kind = RMSNORM_VALUE_MAP;
+    rmsnorm_any value = rmsnorm_any_null();
+    value.kind = RMSNORM_ANY_MAP;
     value.as.map = present;
     RMSNORM_TRY(rmsnorm_planning_set(plan, plan->names, "present", value));
     value.as.map = types;
@@ -288,23 +207,23 @@ static rmsnorm_status add_slots(rmsnorm_planning *plan)
 /* ---- Attributes, tunables, device ------------------------------------------------------------ */
 
 /* The request's value of one of the attributes that the operators here have; without any the manifest's default. */
-static rmsnorm_value attribute_value(const rmsnorm_planning *plan, const rmsnorm_manifest_attribute *attribute)
+static rmsnorm_any attribute_value(const rmsnorm_planning *plan, const rmsnorm_manifest_attribute *attribute)
 {
     const rmsnorm_attributes *const given = plan->request->attributes;
     if (given == NULL) {
         return attribute->value;
     }
     if (strcmp(attribute->name, "axis") == 0) {
-        return rmsnorm_value_integer(given->axis);
+        return rmsnorm_any_integer(given->axis);
     }
     if (strcmp(attribute->name, "epsilon") == 0) {
-        return rmsnorm_value_float((double)given->epsilon);
+        return rmsnorm_any_float((double)given->epsilon);
     }
     if (strcmp(attribute->name, "stash_type") == 0) {
-        return rmsnorm_value_integer(given->stash_type);
+        return rmsnorm_any_integer(given->stash_type);
     }
     if (strcmp(attribute->name, "keep_dims") == 0) {
-        return rmsnorm_value_integer(given->keep_dims);
+        return rmsnorm_any_integer(given->keep_dims);
     }
     return attribute->value;
 }
@@ -312,8 +231,8 @@ static rmsnorm_value attribute_value(const rmsnorm_planning *plan, const rmsnorm
 static rmsnorm_status add_map(rmsnorm_planning *plan, const char *name, rmsnorm_map **map)
 {
     RMSNORM_TRY(rmsnorm_planning_map(plan, map));
-    rmsnorm_value value = rmsnorm_value_null();
-    value.kind = RMSNORM_VALUE_MAP;
+    rmsnorm_any value = rmsnorm_any_null();
+    value.kind = RMSNORM_ANY_MAP;
     value.as.map = *map;
     return rmsnorm_planning_set(plan, plan->names, name, value);
 }
@@ -344,7 +263,7 @@ static rmsnorm_status add_tunables(rmsnorm_planning *plan)
     RMSNORM_TRY(add_map(plan, "tunables", &tunables));
     for (size_t i = 0; i < manifest->tunable_count; i++) {
         RMSNORM_TRY(rmsnorm_planning_set(plan, tunables, manifest->tunables[i].name,
-                                         rmsnorm_value_integer(manifest->tunables[i].value)));
+                                         rmsnorm_any_integer(manifest->tunables[i].value)));
     }
     RMSNORM_CHECK(plan->request->tunable_count <= RMSNORM_MAX_TUNABLES, RMSNORM_INVALID_ARGUMENT,
                   "%s: %zu tunables; allowed: at most %d", manifest->name, plan->request->tunable_count,
@@ -354,7 +273,7 @@ static rmsnorm_status add_tunables(rmsnorm_planning *plan)
         RMSNORM_CHECK(rmsnorm_map_get(tunables, given->name, strlen(given->name)) != NULL, RMSNORM_NOT_FOUND,
                       "%s: there is no tunable %s", manifest->name, given->name);
         RMSNORM_TRY(check_tunable(manifest, given));
-        RMSNORM_TRY(rmsnorm_planning_set(plan, tunables, given->name, rmsnorm_value_integer(given->value)));
+        RMSNORM_TRY(rmsnorm_planning_set(plan, tunables, given->name, rmsnorm_any_integer(given->value)));
     }
     return RMSNORM_OK;
 }
@@ -380,13 +299,13 @@ static rmsnorm_status add_device(rmsnorm_planning *plan)
     for (size_t i = 0; i < sizeof limits / sizeof limits[0]; i++) {
         const int64_t most = INT64_MAX;
         const int64_t value = limits[i].value > (uint64_t)most ? most : (int64_t)limits[i].value;
-        RMSNORM_TRY(rmsnorm_planning_set(plan, map, limits[i].name, rmsnorm_value_integer(value)));
+        RMSNORM_TRY(rmsnorm_planning_set(plan, map, limits[i].name, rmsnorm_any_integer(value)));
     }
     RMSNORM_TRY(add_map(plan, "features", &map));
-    RMSNORM_TRY(rmsnorm_planning_set(plan, map, "shaderF16", rmsnorm_value_boolean(device->shader_f16)));
-    RMSNORM_TRY(rmsnorm_planning_set(plan, map, "subgroups", rmsnorm_value_boolean(device->subgroups)));
+    RMSNORM_TRY(rmsnorm_planning_set(plan, map, "shaderF16", rmsnorm_any_boolean(device->shader_f16)));
+    RMSNORM_TRY(rmsnorm_planning_set(plan, map, "subgroups", rmsnorm_any_boolean(device->subgroups)));
     RMSNORM_TRY(add_map(plan, "options", &map));
-    return rmsnorm_planning_set(plan, map, "batchInvariant", rmsnorm_value_boolean(plan->request->batch_invariant));
+    return rmsnorm_planning_set(plan, map, "batchInvariant", rmsnorm_any_boolean(plan->request->batch_invariant));
 }
 
 static rmsnorm_status add_attributes(rmsnorm_planning *plan)
@@ -413,9 +332,9 @@ static rmsnorm_status check_requirements(rmsnorm_planning *plan)
         bool holds;
         RMSNORM_TRY(rmsnorm_planning_flag(plan, &requirement->holds, &holds));
         if (!holds) {
-            rmsnorm_value message;
+            rmsnorm_any message;
             RMSNORM_TRY(rmsnorm_expression_evaluate(requirement->message, &plan->scope, &plan->evaluation, &message));
-            RMSNORM_CHECK(message.kind == RMSNORM_VALUE_STRING, RMSNORM_MALFORMED,
+            RMSNORM_CHECK(message.kind == RMSNORM_ANY_STRING, RMSNORM_MALFORMED,
                           "manifest.json: require[%zu].message gives no text", i);
             return rmsnorm_fail(RMSNORM_INVALID_ARGUMENT, "%s: %.*s", manifest->name,
                                 (int)(message.as.string.length < 512 ? message.as.string.length : 512),

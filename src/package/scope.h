@@ -24,7 +24,7 @@ rmsnorm_status rmsnorm_planning_start(rmsnorm_planning *plan, const rmsnorm_pack
                                       const rmsnorm_request *request, rmsnorm_arena *arena);
 
 /* Evaluate formulas. The sentence of a failure names the formula's field. */
-rmsnorm_status rmsnorm_planning_value(rmsnorm_planning *plan, const rmsnorm_formula *formula, rmsnorm_value *value);
+rmsnorm_status rmsnorm_planning_value(rmsnorm_planning *plan, const rmsnorm_formula *formula, rmsnorm_any *value);
 rmsnorm_status rmsnorm_planning_integer(rmsnorm_planning *plan, const rmsnorm_formula *formula, int64_t least,
                                         int64_t *value);
 rmsnorm_status rmsnorm_planning_flag(rmsnorm_planning *plan, const rmsnorm_formula *formula, bool *flag);
@@ -36,7 +36,7 @@ rmsnorm_status rmsnorm_planning_derive(rmsnorm_planning *plan, const rmsnorm_for
 rmsnorm_status rmsnorm_planning_variant(rmsnorm_planning *plan);
 
 /* Sets a member; the key is not copied. */
-rmsnorm_status rmsnorm_planning_set(rmsnorm_planning *plan, rmsnorm_map *map, const char *key, rmsnorm_value value);
+rmsnorm_status rmsnorm_planning_set(rmsnorm_planning *plan, rmsnorm_map *map, const char *key, rmsnorm_any value);
 rmsnorm_status rmsnorm_planning_map(rmsnorm_planning *plan, rmsnorm_map **map);
 
 /* Dims of an output that the manifest's shape expression gave. */

@@ -79,7 +79,7 @@ rmsnorm_status rmsnorm_package_renew(rmsnorm_arena *arena, const rmsnorm_files *
     while (strcmp(file->name, RMSNORM_METADATA) != 0) {
         ++file;
     }
-    rmsnorm_value value;
+    rmsnorm_any value;
     RMSNORM_TRY(rmsnorm_json_parse(arena, RMSNORM_METADATA, file->data, file->size, &value));
     json_t *root = json_loadb(file->data, file->size, 0, NULL);
     RMSNORM_CHECK(root != NULL, RMSNORM_OUT_OF_MEMORY, RMSNORM_METADATA ": no memory for its JSON");

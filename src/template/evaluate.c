@@ -20,10 +20,10 @@ rmsnorm_status rmsnorm_run_exhausted(rmsnorm_rendering *run, size_t at)
 
 /* ---- Names and calls ------------------------------------------------------------------------- */
 
-static const rmsnorm_value *find_variable(const rmsnorm_scope *scope, const char *name, size_t length)
+static const rmsnorm_any *find_variable(const rmsnorm_scope *scope, const char *name, size_t length)
 {
     for (; scope != NULL; scope = scope->outer) {
-        const rmsnorm_value *const value =
+        const rmsnorm_any *const value =
             scope->variables == NULL ? NULL : rmsnorm_map_get(scope->variables, name, length);
         if (value != NULL) {
             return value;
@@ -49,11 +49,11 @@ static int shown(size_t length)
 }
 
 static rmsnorm_status run_name(rmsnorm_rendering *run, const rmsnorm_term *term, const rmsnorm_scope *scope,
-                               rmsnorm_value *result)
+                               rmsnorm_any *result)
 {
     const char *const name = term->as.name.text;
     const size_t length = term->as.name.length;
-    const rmsnorm_value *const value = find_variable(scope, name, length);
+    const rmsnorm_any *const value = find_variable(scope, name, length);
     if (value != NULL) {
         *result = *value;
         return RMSNORM_OK;
@@ -62,20 +62,20 @@ static rmsnorm_status run_name(rmsnorm_rendering *run, const rmsnorm_term *term,
         return RMSNORM_RUN_FAIL(run, term->at, RMSNORM_UNSUPPORTED, "the function '%.*s' is not called", shown(length),
                                 name);
     }
-    *result = rmsnorm_value_undefined();
+    *result = rmsnorm_any_undefined();
     return RMSNORM_OK;
 }
 
 static rmsnorm_status run_function(rmsnorm_rendering *run, const rmsnorm_term *term, const rmsnorm_function *function,
-                                   const rmsnorm_scope *scope, rmsnorm_value *result)
+                                   const rmsnorm_scope *scope, rmsnorm_any *result)
 {
     const size_t count = term->as.name.count;
     if (count < function->least || count > function->most) {
         return RMSNORM_RUN_FAIL(run, term->at, RMSNORM_INVALID_ARGUMENT, "%s takes %zu to %zu arguments, not %zu",
                                 function->name, function->least, function->most, count);
     }
-    rmsnorm_value few[4];
-    rmsnorm_value *const values = count <= 4 ? few : rmsnorm_arena_allocate(run->arena, count * sizeof *values);
+    rmsnorm_any few[4];
+    rmsnorm_any *const values = count <= 4 ? few : rmsnorm_arena_allocate(run->arena, count * sizeof *values);
     if (values == NULL) {
         return rmsnorm_run_exhausted(run, term->at);
     }
@@ -87,7 +87,7 @@ static rmsnorm_status run_function(rmsnorm_rendering *run, const rmsnorm_term *t
         }
         RMSNORM_TRY(rmsnorm_run_term(run, argument->value, scope, &values[i]));
     }
-    *result = rmsnorm_value_undefined();
+    *result = rmsnorm_any_undefined();
     const size_t used = run->arena->used;
     const rmsnorm_status status = function->call(run->arena, values, count, result);
     if (status != RMSNORM_OK) {
@@ -97,17 +97,17 @@ static rmsnorm_status run_function(rmsnorm_rendering *run, const rmsnorm_term *t
 }
 
 static rmsnorm_status run_call(rmsnorm_rendering *run, const rmsnorm_term *term, const rmsnorm_scope *scope,
-                               rmsnorm_value *result)
+                               rmsnorm_any *result)
 {
     const char *const name = term->as.name.text;
     const size_t length = term->as.name.length;
-    const rmsnorm_value *const value = find_variable(scope, name, length);
-    if (value != NULL && value->kind == RMSNORM_VALUE_CALLABLE) {
+    const rmsnorm_any *const value = find_variable(scope, name, length);
+    if (value != NULL && value->kind == RMSNORM_ANY_CALLABLE) {
         return rmsnorm_run_macro(run, term, value->as.callable, scope, result);
     }
     if (value != NULL) {
         return RMSNORM_RUN_FAIL(run, term->at, RMSNORM_INVALID_ARGUMENT, "'%.*s' is a value of kind %s, not a function",
-                                shown(length), name, rmsnorm_value_kind_name(value->kind));
+                                shown(length), name, rmsnorm_any_kind_name(value->kind));
     }
     const rmsnorm_function *const function = find_function(run, name, length);
     if (function == NULL) {
@@ -120,15 +120,15 @@ static rmsnorm_status run_call(rmsnorm_rendering *run, const rmsnorm_term *term,
 /* ---- Lists and maps -------------------------------------------------------------------------- */
 
 static rmsnorm_status run_list(rmsnorm_rendering *run, const rmsnorm_term *term, const rmsnorm_scope *scope,
-                               rmsnorm_value *result)
+                               rmsnorm_any *result)
 {
-    *result = rmsnorm_value_list(run->arena);
-    if (result->kind == RMSNORM_VALUE_UNDEFINED) {
+    *result = rmsnorm_any_list(run->arena);
+    if (result->kind == RMSNORM_ANY_UNDEFINED) {
         return rmsnorm_run_exhausted(run, term->at);
     }
     result->as.list->tuple = term->kind == TERM_TUPLE;
     for (size_t i = 0; i < term->as.list.count; i++) {
-        rmsnorm_value item;
+        rmsnorm_any item;
         RMSNORM_TRY(rmsnorm_run_term(run, term->as.list.items[i].value, scope, &item));
         if (!rmsnorm_list_push(run->arena, result->as.list, item)) {
             return rmsnorm_run_exhausted(run, term->at);
@@ -138,19 +138,19 @@ static rmsnorm_status run_list(rmsnorm_rendering *run, const rmsnorm_term *term,
 }
 
 static rmsnorm_status run_map(rmsnorm_rendering *run, const rmsnorm_term *term, const rmsnorm_scope *scope,
-                              rmsnorm_value *result)
+                              rmsnorm_any *result)
 {
-    *result = rmsnorm_value_map(run->arena);
-    if (result->kind == RMSNORM_VALUE_UNDEFINED) {
+    *result = rmsnorm_any_map(run->arena);
+    if (result->kind == RMSNORM_ANY_UNDEFINED) {
         return rmsnorm_run_exhausted(run, term->at);
     }
     for (size_t i = 0; i < term->as.list.count; i++) {
         const rmsnorm_pair *const pair = &term->as.list.items[i];
-        rmsnorm_value key, item;
+        rmsnorm_any key, item;
         RMSNORM_TRY(rmsnorm_run_term(run, pair->key, scope, &key));
-        if (key.kind != RMSNORM_VALUE_STRING) {
+        if (key.kind != RMSNORM_ANY_STRING) {
             return RMSNORM_RUN_FAIL(run, pair->key->at, RMSNORM_INVALID_ARGUMENT, "a key is a string, not %s",
-                                    rmsnorm_value_kind_name(key.kind));
+                                    rmsnorm_any_kind_name(key.kind));
         }
         RMSNORM_TRY(rmsnorm_run_term(run, pair->value, scope, &item));
         if (!rmsnorm_map_set(run->arena, result->as.map, key.as.string.text, key.as.string.length, item)) {
@@ -163,12 +163,12 @@ static rmsnorm_status run_map(rmsnorm_rendering *run, const rmsnorm_term *term, 
 /* ---- Chains ---------------------------------------------------------------------------------- */
 
 static rmsnorm_status run_builtin(rmsnorm_rendering *run, const rmsnorm_link *link, const rmsnorm_scope *scope,
-                                  rmsnorm_value *value)
+                                  rmsnorm_any *value)
 {
     rmsnorm_builtin_call call = {
         .run = run, .at = link->at, .name = link->builtin->name, .called = link->called, .operand = *value};
     if (link->kind == LINK_METHOD) {
-        const bool own = value->kind == RMSNORM_VALUE_MAP && rmsnorm_map_get(value->as.map, link->name, link->length);
+        const bool own = value->kind == RMSNORM_ANY_MAP && rmsnorm_map_get(value->as.map, link->name, link->length);
         if (own || !rmsnorm_method_fits(value->kind, link->name, link->length)) {
             return rmsnorm_call_refuse(&call);
         }
@@ -183,11 +183,11 @@ static rmsnorm_status run_builtin(rmsnorm_rendering *run, const rmsnorm_link *li
 }
 
 static rmsnorm_status run_slice(rmsnorm_rendering *run, const rmsnorm_link *link, const rmsnorm_scope *scope,
-                                rmsnorm_value *value)
+                                rmsnorm_any *value)
 {
-    rmsnorm_value bounds[RMSNORM_ARGUMENTS];
+    rmsnorm_any bounds[RMSNORM_ARGUMENTS];
     for (size_t i = 0; i < RMSNORM_ARGUMENTS; i++) {
-        bounds[i] = rmsnorm_value_undefined();
+        bounds[i] = rmsnorm_any_undefined();
         if (link->operands[i] != NULL) {
             RMSNORM_TRY(rmsnorm_run_term(run, link->operands[i], scope, &bounds[i]));
         }
@@ -195,23 +195,23 @@ static rmsnorm_status run_slice(rmsnorm_rendering *run, const rmsnorm_link *link
     return rmsnorm_run_slice(run, link->at, bounds, value);
 }
 
-static rmsnorm_status run_test(rmsnorm_rendering *run, const rmsnorm_link *link, rmsnorm_value *value)
+static rmsnorm_status run_test(rmsnorm_rendering *run, const rmsnorm_link *link, rmsnorm_any *value)
 {
     bool holds;
     RMSNORM_TRY(link->test->holds(run, link->at, value, &holds));
-    *value = rmsnorm_value_boolean(holds != link->negated);
+    *value = rmsnorm_any_boolean(holds != link->negated);
     return RMSNORM_OK;
 }
 
 /* value is what came before, and becomes what comes after. */
 static rmsnorm_status run_link(rmsnorm_rendering *run, const rmsnorm_link *link, const rmsnorm_scope *scope,
-                               rmsnorm_value *value)
+                               rmsnorm_any *value)
 {
     switch (link->kind) {
     case LINK_AND:
-        return rmsnorm_value_is_true(value) ? rmsnorm_run_term(run, link->operands[0], scope, value) : RMSNORM_OK;
+        return rmsnorm_any_is_true(value) ? rmsnorm_run_term(run, link->operands[0], scope, value) : RMSNORM_OK;
     case LINK_OR:
-        return rmsnorm_value_is_true(value) ? RMSNORM_OK : rmsnorm_run_term(run, link->operands[0], scope, value);
+        return rmsnorm_any_is_true(value) ? RMSNORM_OK : rmsnorm_run_term(run, link->operands[0], scope, value);
     case LINK_ATTRIBUTE:
         return rmsnorm_run_attribute(run, link, value);
     case LINK_SLICE:
@@ -222,8 +222,8 @@ static rmsnorm_status run_link(rmsnorm_rendering *run, const rmsnorm_link *link,
     case LINK_TEST:
         return run_test(run, link, value);
     default: {
-        const rmsnorm_value left = *value;
-        rmsnorm_value right;
+        const rmsnorm_any left = *value;
+        rmsnorm_any right;
         RMSNORM_TRY(rmsnorm_run_term(run, link->operands[0], scope, &right));
         return link->kind == LINK_INDEX ? rmsnorm_run_index(run, link->at, &right, value)
                                         : rmsnorm_run_operator(run, link, &left, &right, value);
@@ -232,7 +232,7 @@ static rmsnorm_status run_link(rmsnorm_rendering *run, const rmsnorm_link *link,
 }
 
 static rmsnorm_status run_chain(rmsnorm_rendering *run, const rmsnorm_term *term, const rmsnorm_scope *scope,
-                                rmsnorm_value *result)
+                                rmsnorm_any *result)
 {
     RMSNORM_TRY(rmsnorm_run_term(run, term->as.chain.first, scope, result));
     for (const rmsnorm_link *link = term->as.chain.links; link != NULL; link = link->next) {
@@ -245,17 +245,16 @@ static rmsnorm_status run_chain(rmsnorm_rendering *run, const rmsnorm_term *term
 /* ---- Terms ----------------------------------------------------------------------------------- */
 
 static rmsnorm_status run_choice(rmsnorm_rendering *run, const rmsnorm_term *term, const rmsnorm_scope *scope,
-                                 rmsnorm_value *result)
+                                 rmsnorm_any *result)
 {
     RMSNORM_TRY(rmsnorm_run_term(run, term->as.choice.condition, scope, result));
-    const rmsnorm_term *const chosen =
-        rmsnorm_value_is_true(result) ? term->as.choice.value : term->as.choice.otherwise;
-    *result = rmsnorm_value_undefined();
+    const rmsnorm_term *const chosen = rmsnorm_any_is_true(result) ? term->as.choice.value : term->as.choice.otherwise;
+    *result = rmsnorm_any_undefined();
     return chosen == NULL ? RMSNORM_OK : rmsnorm_run_term(run, chosen, scope, result);
 }
 
 rmsnorm_status rmsnorm_run_term(rmsnorm_rendering *run, const rmsnorm_term *term, const rmsnorm_scope *scope,
-                                rmsnorm_value *result)
+                                rmsnorm_any *result)
 {
     RMSNORM_TRY(rmsnorm_run_spend(run, term->at, 1));
     switch (term->kind) {
@@ -277,7 +276,7 @@ rmsnorm_status rmsnorm_run_term(rmsnorm_rendering *run, const rmsnorm_term *term
         return rmsnorm_run_sign(run, term, result);
     case TERM_NOT:
         RMSNORM_TRY(rmsnorm_run_term(run, term->as.operand, scope, result));
-        *result = rmsnorm_value_boolean(!rmsnorm_value_is_true(result));
+        *result = rmsnorm_any_boolean(!rmsnorm_any_is_true(result));
         return RMSNORM_OK;
     case TERM_CHOICE:
         return run_choice(run, term, scope, result);
@@ -287,7 +286,7 @@ rmsnorm_status rmsnorm_run_term(rmsnorm_rendering *run, const rmsnorm_term *term
 }
 
 rmsnorm_status rmsnorm_run_expression(rmsnorm_rendering *run, const rmsnorm_expression *expression,
-                                      const rmsnorm_scope *scope, rmsnorm_value *result)
+                                      const rmsnorm_scope *scope, rmsnorm_any *result)
 {
     if (run->depth + expression->depth > RMSNORM_TEMPLATE_DEPTH) {
         return RMSNORM_RUN_FAIL(run, expression->root->at, RMSNORM_INVALID_ARGUMENT, "more than %d levels are nested",
@@ -297,7 +296,7 @@ rmsnorm_status rmsnorm_run_expression(rmsnorm_rendering *run, const rmsnorm_expr
 }
 
 rmsnorm_status rmsnorm_expression_evaluate(const rmsnorm_expression *expression, const rmsnorm_scope *scope,
-                                           rmsnorm_evaluation *evaluation, rmsnorm_value *result)
+                                           rmsnorm_evaluation *evaluation, rmsnorm_any *result)
 {
     rmsnorm_rendering run = {.evaluation = evaluation, .arena = evaluation->arena, .unit = expression->unit};
     return rmsnorm_run_expression(&run, expression, scope, result);

@@ -12,17 +12,17 @@
 #include "template/value.h"
 
 /* Text with its name, for messages: "file:line:column". The columns of a part begin where it begins. */
-typedef struct rmsnorm_source {
+typedef struct rmsnorm_text_source {
     const char *name;
     const char *text;
     size_t length;
-} rmsnorm_source;
+} rmsnorm_text_source;
 
 /* A function that expressions may call by name. result lives in arena. Fails with a sentence that names the function. */
 typedef struct rmsnorm_function {
     const char *name;
     size_t least, most; /* arguments */
-    rmsnorm_status (*call)(rmsnorm_arena *arena, const rmsnorm_value *arguments, size_t count, rmsnorm_value *result);
+    rmsnorm_status (*call)(rmsnorm_arena *arena, const rmsnorm_any *arguments, size_t count, rmsnorm_any *result);
 } rmsnorm_function;
 
 /* What names mean. Scopes are looked up from the innermost outwards, then the functions. */
@@ -42,12 +42,12 @@ typedef struct rmsnorm_evaluation {
 typedef struct rmsnorm_expression rmsnorm_expression;
 
 /* The whole text is one expression. Both the expression and its literals live in arena; source's text is not kept. */
-rmsnorm_status rmsnorm_expression_parse(rmsnorm_arena *arena, const rmsnorm_source *source,
+rmsnorm_status rmsnorm_expression_parse(rmsnorm_arena *arena, const rmsnorm_text_source *source,
                                         const rmsnorm_expression **expression);
 
 /* An operation on an undefined value, a missing name in arithmetic, an integer overflow or a division by zero fails. A missing
  * name by itself, a missing key and a member of what is undefined are undefined. */
 rmsnorm_status rmsnorm_expression_evaluate(const rmsnorm_expression *expression, const rmsnorm_scope *scope,
-                                           rmsnorm_evaluation *evaluation, rmsnorm_value *result);
+                                           rmsnorm_evaluation *evaluation, rmsnorm_any *result);
 
 #endif

@@ -6,9 +6,9 @@
 
 rmsnorm_status rmsnorm_call_refuse(const rmsnorm_builtin_call *call)
 {
-    const bool tuple = call->operand.kind == RMSNORM_VALUE_LIST && call->operand.as.list->tuple;
+    const bool tuple = call->operand.kind == RMSNORM_ANY_LIST && call->operand.as.list->tuple;
     return RMSNORM_RUN_FAIL(call->run, call->at, RMSNORM_INVALID_ARGUMENT, "'%s' does not apply to %s", call->name,
-                            tuple ? "tuple" : rmsnorm_value_kind_name(call->operand.kind));
+                            tuple ? "tuple" : rmsnorm_any_kind_name(call->operand.kind));
 }
 
 static rmsnorm_buffer new_buffer(const rmsnorm_builtin_call *call)
@@ -18,34 +18,34 @@ static rmsnorm_buffer new_buffer(const rmsnorm_builtin_call *call)
 
 /* ---- Any value ------------------------------------------------------------------------------- */
 
-static rmsnorm_status apply_safe(rmsnorm_builtin_call *call, rmsnorm_value *result)
+static rmsnorm_status apply_safe(rmsnorm_builtin_call *call, rmsnorm_any *result)
 {
     *result = call->operand;
     return RMSNORM_OK;
 }
 
 /* default(value, boolean) */
-static rmsnorm_status apply_default(rmsnorm_builtin_call *call, rmsnorm_value *result)
+static rmsnorm_status apply_default(rmsnorm_builtin_call *call, rmsnorm_any *result)
 {
-    if (call->given[1] && call->arguments[1].kind != RMSNORM_VALUE_BOOLEAN) {
+    if (call->given[1] && call->arguments[1].kind != RMSNORM_ANY_BOOLEAN) {
         return RMSNORM_RUN_FAIL(call->run, call->at, RMSNORM_INVALID_ARGUMENT, "'default' takes a boolean, not %s",
-                                rmsnorm_value_kind_name(call->arguments[1].kind));
+                                rmsnorm_any_kind_name(call->arguments[1].kind));
     }
-    const bool falsy = call->given[1] && call->arguments[1].as.boolean && !rmsnorm_value_is_true(&call->operand);
+    const bool falsy = call->given[1] && call->arguments[1].as.boolean && !rmsnorm_any_is_true(&call->operand);
     *result = call->operand;
-    if (falsy || call->operand.kind == RMSNORM_VALUE_UNDEFINED) {
-        *result = call->given[0] ? call->arguments[0] : rmsnorm_value_text("");
+    if (falsy || call->operand.kind == RMSNORM_ANY_UNDEFINED) {
+        *result = call->given[0] ? call->arguments[0] : rmsnorm_any_text("");
     }
     return RMSNORM_OK;
 }
 
 /* tojson(indent=..) */
-static rmsnorm_status apply_tojson(rmsnorm_builtin_call *call, rmsnorm_value *result)
+static rmsnorm_status apply_tojson(rmsnorm_builtin_call *call, rmsnorm_any *result)
 {
     int64_t indent = 0;
-    if (call->given[2] && call->arguments[2].kind == RMSNORM_VALUE_INTEGER) {
+    if (call->given[2] && call->arguments[2].kind == RMSNORM_ANY_INTEGER) {
         indent = call->arguments[2].as.integer;
-    } else if (call->given[2] && call->arguments[2].kind != RMSNORM_VALUE_NULL) {
+    } else if (call->given[2] && call->arguments[2].kind != RMSNORM_ANY_NULL) {
         return RMSNORM_RUN_FAIL(call->run, call->at, RMSNORM_INVALID_ARGUMENT, "'tojson' takes an integer for indent");
     }
     if (indent < 0 || indent > 100) {
@@ -53,46 +53,46 @@ static rmsnorm_status apply_tojson(rmsnorm_builtin_call *call, rmsnorm_value *re
     }
     rmsnorm_buffer buffer = new_buffer(call);
     RMSNORM_TRY(rmsnorm_run_json(call->run, call->at, &call->operand, (size_t)indent, &buffer));
-    *result = rmsnorm_value_string(buffer.text, buffer.length);
+    *result = rmsnorm_any_string(buffer.text, buffer.length);
     return RMSNORM_OK;
 }
 
-static rmsnorm_status apply_string(rmsnorm_builtin_call *call, rmsnorm_value *result)
+static rmsnorm_status apply_string(rmsnorm_builtin_call *call, rmsnorm_any *result)
 {
-    const rmsnorm_value_kind kind = call->operand.kind;
-    if (kind == RMSNORM_VALUE_UNDEFINED || kind == RMSNORM_VALUE_NULL || kind >= RMSNORM_VALUE_MAP) {
+    const rmsnorm_any_kind kind = call->operand.kind;
+    if (kind == RMSNORM_ANY_UNDEFINED || kind == RMSNORM_ANY_NULL || kind >= RMSNORM_ANY_MAP) {
         return rmsnorm_call_refuse(call);
     }
     rmsnorm_buffer buffer = new_buffer(call);
     RMSNORM_TRY(rmsnorm_run_string(call->run, call->at, &call->operand, &buffer));
-    *result = rmsnorm_value_string(buffer.text, buffer.length);
+    *result = rmsnorm_any_string(buffer.text, buffer.length);
     return RMSNORM_OK;
 }
 
-static rmsnorm_status apply_bool(rmsnorm_builtin_call *call, rmsnorm_value *result)
+static rmsnorm_status apply_bool(rmsnorm_builtin_call *call, rmsnorm_any *result)
 {
     *result = call->operand;
-    return call->operand.kind == RMSNORM_VALUE_BOOLEAN ? RMSNORM_OK : rmsnorm_call_refuse(call);
+    return call->operand.kind == RMSNORM_ANY_BOOLEAN ? RMSNORM_OK : rmsnorm_call_refuse(call);
 }
 
 /* ---- Numbers --------------------------------------------------------------------------------- */
 
-static rmsnorm_status apply_abs(rmsnorm_builtin_call *call, rmsnorm_value *result)
+static rmsnorm_status apply_abs(rmsnorm_builtin_call *call, rmsnorm_any *result)
 {
-    if (call->operand.kind == RMSNORM_VALUE_FLOAT) {
-        *result = rmsnorm_value_float(fabs(call->operand.as.number));
+    if (call->operand.kind == RMSNORM_ANY_FLOAT) {
+        *result = rmsnorm_any_float(fabs(call->operand.as.number));
         return RMSNORM_OK;
     }
-    if (call->operand.kind != RMSNORM_VALUE_INTEGER || call->operand.as.integer < -RMSNORM_LARGEST_INTEGER) {
+    if (call->operand.kind != RMSNORM_ANY_INTEGER || call->operand.as.integer < -RMSNORM_LARGEST_INTEGER) {
         return rmsnorm_call_refuse(call);
     }
     const int64_t integer = call->operand.as.integer;
-    *result = rmsnorm_value_integer(integer < 0 ? -integer : integer);
+    *result = rmsnorm_any_integer(integer < 0 ? -integer : integer);
     return RMSNORM_OK;
 }
 
 /* The number a string begins with, behind white space; false when it begins with none. */
-static rmsnorm_status read_string(rmsnorm_builtin_call *call, bool whole, bool *found, rmsnorm_value *result)
+static rmsnorm_status read_string(rmsnorm_builtin_call *call, bool whole, bool *found, rmsnorm_any *result)
 {
     const char *text = call->operand.as.string.text;
     size_t length = call->operand.as.string.length, used;
@@ -108,46 +108,46 @@ static rmsnorm_status read_string(rmsnorm_builtin_call *call, bool whole, bool *
     }
     *found = used > 0;
     if (*found) {
-        *result = whole ? rmsnorm_value_integer(integer) : rmsnorm_value_float(number);
+        *result = whole ? rmsnorm_any_integer(integer) : rmsnorm_any_float(number);
         result->minus_zero = whole && integer == 0 && text[0] == '-';
     }
     return RMSNORM_OK;
 }
 
-static rmsnorm_status floor_to_integer(rmsnorm_builtin_call *call, rmsnorm_value *result)
+static rmsnorm_status floor_to_integer(rmsnorm_builtin_call *call, rmsnorm_any *result)
 {
     const double number = floor(call->operand.as.number);
     if (!(fabs(number) <= (double)RMSNORM_LARGEST_INTEGER)) {
         return RMSNORM_RUN_FAIL(call->run, call->at, RMSNORM_INVALID_ARGUMENT, "integer overflow: beyond 2^53");
     }
-    *result = rmsnorm_value_integer((int64_t)number);
+    *result = rmsnorm_any_integer((int64_t)number);
     result->minus_zero = number == 0 && signbit(number);
     return RMSNORM_OK;
 }
 
 /* With parentheses a number stays what it is, and a string that is none becomes the default. */
-static rmsnorm_status convert(rmsnorm_builtin_call *call, bool whole, rmsnorm_value *result)
+static rmsnorm_status convert(rmsnorm_builtin_call *call, bool whole, rmsnorm_any *result)
 {
     bool found = false;
     switch (call->operand.kind) {
-    case RMSNORM_VALUE_STRING:
+    case RMSNORM_ANY_STRING:
         RMSNORM_TRY(read_string(call, whole, &found, result));
         if (!found) {
-            *result = call->given[0] ? call->arguments[0] : whole ? rmsnorm_value_integer(0) : rmsnorm_value_float(0);
+            *result = call->given[0] ? call->arguments[0] : whole ? rmsnorm_any_integer(0) : rmsnorm_any_float(0);
         }
         return RMSNORM_OK;
-    case RMSNORM_VALUE_BOOLEAN:
-        *result = whole ? rmsnorm_value_integer(call->operand.as.boolean)
-                        : rmsnorm_value_float(call->operand.as.boolean ? 1 : 0);
+    case RMSNORM_ANY_BOOLEAN:
+        *result =
+            whole ? rmsnorm_any_integer(call->operand.as.boolean) : rmsnorm_any_float(call->operand.as.boolean ? 1 : 0);
         return RMSNORM_OK;
-    case RMSNORM_VALUE_INTEGER:
-    case RMSNORM_VALUE_FLOAT:
+    case RMSNORM_ANY_INTEGER:
+    case RMSNORM_ANY_FLOAT:
         *result = call->operand;
-        if (!call->called && whole && call->operand.kind == RMSNORM_VALUE_FLOAT) {
+        if (!call->called && whole && call->operand.kind == RMSNORM_ANY_FLOAT) {
             return floor_to_integer(call, result);
         }
         if (!call->called && !whole) {
-            *result = rmsnorm_value_float(rmsnorm_value_number(&call->operand));
+            *result = rmsnorm_any_float(rmsnorm_any_number(&call->operand));
         }
         return RMSNORM_OK;
     default:
@@ -155,27 +155,27 @@ static rmsnorm_status convert(rmsnorm_builtin_call *call, bool whole, rmsnorm_va
     }
 }
 
-static rmsnorm_status apply_int(rmsnorm_builtin_call *call, rmsnorm_value *result)
+static rmsnorm_status apply_int(rmsnorm_builtin_call *call, rmsnorm_any *result)
 {
     return convert(call, true, result);
 }
 
-static rmsnorm_status apply_float(rmsnorm_builtin_call *call, rmsnorm_value *result)
+static rmsnorm_status apply_float(rmsnorm_builtin_call *call, rmsnorm_any *result)
 {
     return convert(call, false, result);
 }
 
 /* ---- Lists ----------------------------------------------------------------------------------- */
 
-static rmsnorm_status apply_list(rmsnorm_builtin_call *call, rmsnorm_value *result)
+static rmsnorm_status apply_list(rmsnorm_builtin_call *call, rmsnorm_any *result)
 {
     *result = call->operand;
-    return call->operand.kind == RMSNORM_VALUE_LIST ? RMSNORM_OK : rmsnorm_call_refuse(call);
+    return call->operand.kind == RMSNORM_ANY_LIST ? RMSNORM_OK : rmsnorm_call_refuse(call);
 }
 
-static rmsnorm_status take_end(rmsnorm_builtin_call *call, bool last, rmsnorm_value *result)
+static rmsnorm_status take_end(rmsnorm_builtin_call *call, bool last, rmsnorm_any *result)
 {
-    if (call->operand.kind != RMSNORM_VALUE_LIST) {
+    if (call->operand.kind != RMSNORM_ANY_LIST) {
         return rmsnorm_call_refuse(call);
     }
     const rmsnorm_list *const list = call->operand.as.list;
@@ -186,34 +186,33 @@ static rmsnorm_status take_end(rmsnorm_builtin_call *call, bool last, rmsnorm_va
     return RMSNORM_OK;
 }
 
-static rmsnorm_status apply_first(rmsnorm_builtin_call *call, rmsnorm_value *result)
+static rmsnorm_status apply_first(rmsnorm_builtin_call *call, rmsnorm_any *result)
 {
     return take_end(call, false, result);
 }
 
-static rmsnorm_status apply_last(rmsnorm_builtin_call *call, rmsnorm_value *result)
+static rmsnorm_status apply_last(rmsnorm_builtin_call *call, rmsnorm_any *result)
 {
     return take_end(call, true, result);
 }
 
-static rmsnorm_status join_list(rmsnorm_builtin_call *call, const rmsnorm_value *separator, rmsnorm_buffer *buffer)
+static rmsnorm_status join_list(rmsnorm_builtin_call *call, const rmsnorm_any *separator, rmsnorm_buffer *buffer)
 {
     const rmsnorm_list *const list = call->operand.as.list;
     for (size_t i = 0; i < list->count; i++) {
-        const rmsnorm_value *const item = &list->items[i];
+        const rmsnorm_any *const item = &list->items[i];
         RMSNORM_TRY(rmsnorm_run_spend(call->run, call->at, 1));
         if (i > 0) {
             RMSNORM_TRY(rmsnorm_run_concatenate(call->run, call->at, separator, buffer));
         }
-        if (item->kind != RMSNORM_VALUE_UNDEFINED && item->kind != RMSNORM_VALUE_NULL) {
+        if (item->kind != RMSNORM_ANY_UNDEFINED && item->kind != RMSNORM_ANY_NULL) {
             RMSNORM_TRY(rmsnorm_run_concatenate(call->run, call->at, item, buffer));
         }
     }
     return RMSNORM_OK;
 }
 
-static rmsnorm_status join_characters(rmsnorm_builtin_call *call, const rmsnorm_value *separator,
-                                      rmsnorm_buffer *buffer)
+static rmsnorm_status join_characters(rmsnorm_builtin_call *call, const rmsnorm_any *separator, rmsnorm_buffer *buffer)
 {
     const char *const text = call->operand.as.string.text;
     const size_t length = call->operand.as.string.length;
@@ -223,27 +222,27 @@ static rmsnorm_status join_characters(rmsnorm_builtin_call *call, const rmsnorm_
         if (i > 0) {
             RMSNORM_TRY(rmsnorm_run_concatenate(call->run, call->at, separator, buffer));
         }
-        const rmsnorm_value character = rmsnorm_value_string(text + i, bytes);
+        const rmsnorm_any character = rmsnorm_any_string(text + i, bytes);
         RMSNORM_TRY(rmsnorm_run_concatenate(call->run, call->at, &character, buffer));
         i += bytes;
     }
     return RMSNORM_OK;
 }
 
-static rmsnorm_status apply_join(rmsnorm_builtin_call *call, rmsnorm_value *result)
+static rmsnorm_status apply_join(rmsnorm_builtin_call *call, rmsnorm_any *result)
 {
-    const bool list = call->operand.kind == RMSNORM_VALUE_LIST;
-    const rmsnorm_value separator = call->given[0] ? call->arguments[0] : rmsnorm_value_text("");
-    if (!list && call->operand.kind != RMSNORM_VALUE_STRING) {
+    const bool list = call->operand.kind == RMSNORM_ANY_LIST;
+    const rmsnorm_any separator = call->given[0] ? call->arguments[0] : rmsnorm_any_text("");
+    if (!list && call->operand.kind != RMSNORM_ANY_STRING) {
         return rmsnorm_call_refuse(call);
     }
-    if (separator.kind != RMSNORM_VALUE_STRING) {
+    if (separator.kind != RMSNORM_ANY_STRING) {
         return RMSNORM_RUN_FAIL(call->run, call->at, RMSNORM_INVALID_ARGUMENT, "'join' takes a string, not %s",
-                                rmsnorm_value_kind_name(separator.kind));
+                                rmsnorm_any_kind_name(separator.kind));
     }
     rmsnorm_buffer buffer = new_buffer(call);
     RMSNORM_TRY(list ? join_list(call, &separator, &buffer) : join_characters(call, &separator, &buffer));
-    *result = rmsnorm_value_string(buffer.text, buffer.length);
+    *result = rmsnorm_any_string(buffer.text, buffer.length);
     return RMSNORM_OK;
 }
 
@@ -323,9 +322,9 @@ const rmsnorm_builtin *rmsnorm_method_find(const char *name, size_t length)
     return find(methods, sizeof methods / sizeof methods[0], name, length);
 }
 
-bool rmsnorm_method_fits(rmsnorm_value_kind kind, const char *name, size_t length)
+bool rmsnorm_method_fits(rmsnorm_any_kind kind, const char *name, size_t length)
 {
     const rmsnorm_builtin *const found = rmsnorm_method_find(name, length);
     const bool of_map = found != NULL && found < methods + MAP_METHODS;
-    return found != NULL && kind == (of_map ? RMSNORM_VALUE_MAP : RMSNORM_VALUE_STRING);
+    return found != NULL && kind == (of_map ? RMSNORM_ANY_MAP : RMSNORM_ANY_STRING);
 }

@@ -259,12 +259,12 @@ static rmsnorm_status read_number(rmsnorm_lexer *lexer, bool fraction, rmsnorm_t
         double number;
         token->kind = TOKEN_FLOAT;
         readable = rmsnorm_number_read(text, length, &number, &used);
-        token->number = rmsnorm_value_float(number);
+        token->number = rmsnorm_any_float(number);
     } else {
         int64_t number;
         token->kind = TOKEN_INTEGER;
         readable = rmsnorm_integer_read(text, length, &number, &used);
-        token->number = rmsnorm_value_integer(number);
+        token->number = rmsnorm_any_integer(number);
         token->number.minus_zero = number == 0 && text[0] == '-';
     }
     if (!readable) {

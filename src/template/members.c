@@ -13,18 +13,17 @@ static size_t units_of(const char *text, size_t length)
     return units;
 }
 
-rmsnorm_status rmsnorm_apply_length(rmsnorm_builtin_call *call, rmsnorm_value *result)
+rmsnorm_status rmsnorm_apply_length(rmsnorm_builtin_call *call, rmsnorm_any *result)
 {
     switch (call->operand.kind) {
-    case RMSNORM_VALUE_STRING:
-        *result =
-            rmsnorm_value_integer((int64_t)units_of(call->operand.as.string.text, call->operand.as.string.length));
+    case RMSNORM_ANY_STRING:
+        *result = rmsnorm_any_integer((int64_t)units_of(call->operand.as.string.text, call->operand.as.string.length));
         return RMSNORM_OK;
-    case RMSNORM_VALUE_LIST:
-        *result = rmsnorm_value_integer((int64_t)call->operand.as.list->count);
+    case RMSNORM_ANY_LIST:
+        *result = rmsnorm_any_integer((int64_t)call->operand.as.list->count);
         return RMSNORM_OK;
-    case RMSNORM_VALUE_MAP:
-        *result = rmsnorm_value_integer((int64_t)call->operand.as.map->count);
+    case RMSNORM_ANY_MAP:
+        *result = rmsnorm_any_integer((int64_t)call->operand.as.map->count);
         return RMSNORM_OK;
     default:
         return rmsnorm_call_refuse(call);
@@ -32,38 +31,38 @@ rmsnorm_status rmsnorm_apply_length(rmsnorm_builtin_call *call, rmsnorm_value *r
 }
 
 static rmsnorm_status find_member(rmsnorm_rendering *run, size_t at, const char *name, size_t length,
-                                  rmsnorm_value *value)
+                                  rmsnorm_any *value)
 {
-    if (value->kind == RMSNORM_VALUE_MAP) {
-        const rmsnorm_value *const member = rmsnorm_map_get(value->as.map, name, length);
+    if (value->kind == RMSNORM_ANY_MAP) {
+        const rmsnorm_any *const member = rmsnorm_map_get(value->as.map, name, length);
         if (member != NULL) {
             *value = *member;
             return RMSNORM_OK;
         }
     } else if (length == 6 && memcmp(name, "length", 6) == 0 &&
-               (value->kind == RMSNORM_VALUE_STRING || value->kind == RMSNORM_VALUE_LIST)) {
+               (value->kind == RMSNORM_ANY_STRING || value->kind == RMSNORM_ANY_LIST)) {
         return rmsnorm_apply_length(&(rmsnorm_builtin_call){.run = run, .at = at, .operand = *value}, value);
     }
     if (rmsnorm_method_fits(value->kind, name, length)) {
         return RMSNORM_RUN_FAIL(run, at, RMSNORM_UNSUPPORTED, "the method '%.*s' is not called", (int)length, name);
     }
-    *value = rmsnorm_value_undefined();
+    *value = rmsnorm_any_undefined();
     return RMSNORM_OK;
 }
 
-rmsnorm_status rmsnorm_run_attribute(rmsnorm_rendering *run, const rmsnorm_link *link, rmsnorm_value *value)
+rmsnorm_status rmsnorm_run_attribute(rmsnorm_rendering *run, const rmsnorm_link *link, rmsnorm_any *value)
 {
     return find_member(run, link->at, link->name, link->length, value);
 }
 
 /* The character that is the unit at an index; half of one that has two cannot be given. */
-static rmsnorm_status find_unit(rmsnorm_rendering *run, size_t at, int64_t index, rmsnorm_value *value)
+static rmsnorm_status find_unit(rmsnorm_rendering *run, size_t at, int64_t index, rmsnorm_any *value)
 {
     const char *const text = value->as.string.text;
     const size_t length = value->as.string.length;
     const size_t units = units_of(text, length);
     RMSNORM_TRY(rmsnorm_run_spend(run, at, length / 16));
-    *value = rmsnorm_value_undefined();
+    *value = rmsnorm_any_undefined();
     if (index < -(int64_t)units || index >= (int64_t)units) {
         return RMSNORM_OK;
     }
@@ -74,7 +73,7 @@ static rmsnorm_status find_unit(rmsnorm_rendering *run, size_t at, int64_t index
             return RMSNORM_RUN_FAIL(run, at, RMSNORM_UNSUPPORTED, "half of a character is not supported");
         }
         if (left == 0) {
-            *value = rmsnorm_value_string(text + i, bytes);
+            *value = rmsnorm_any_string(text + i, bytes);
             return RMSNORM_OK;
         }
         left -= bytes == 4 ? 2 : 1;
@@ -83,23 +82,23 @@ static rmsnorm_status find_unit(rmsnorm_rendering *run, size_t at, int64_t index
     return RMSNORM_OK; /* bytes that are no UTF-8 */
 }
 
-rmsnorm_status rmsnorm_run_index(rmsnorm_rendering *run, size_t at, const rmsnorm_value *index, rmsnorm_value *value)
+rmsnorm_status rmsnorm_run_index(rmsnorm_rendering *run, size_t at, const rmsnorm_any *index, rmsnorm_any *value)
 {
-    if (index->kind == RMSNORM_VALUE_STRING) {
+    if (index->kind == RMSNORM_ANY_STRING) {
         return find_member(run, at, index->as.string.text, index->as.string.length, value);
     }
-    if (index->kind == RMSNORM_VALUE_INTEGER && value->kind == RMSNORM_VALUE_STRING) {
+    if (index->kind == RMSNORM_ANY_INTEGER && value->kind == RMSNORM_ANY_STRING) {
         return find_unit(run, at, index->as.integer, value);
     }
-    if (index->kind == RMSNORM_VALUE_INTEGER && value->kind == RMSNORM_VALUE_LIST) {
+    if (index->kind == RMSNORM_ANY_INTEGER && value->kind == RMSNORM_ANY_LIST) {
         const rmsnorm_list *const list = value->as.list;
         const int64_t count = (int64_t)list->count, place = index->as.integer;
-        *value = place < -count || place >= count ? rmsnorm_value_undefined()
-                                                  : list->items[place < 0 ? place + count : place];
+        *value =
+            place < -count || place >= count ? rmsnorm_any_undefined() : list->items[place < 0 ? place + count : place];
         return RMSNORM_OK;
     }
     return RMSNORM_RUN_FAIL(run, at, RMSNORM_INVALID_ARGUMENT, "%s is not indexed by %s",
-                            rmsnorm_value_kind_name(value->kind), rmsnorm_value_kind_name(index->kind));
+                            rmsnorm_any_kind_name(value->kind), rmsnorm_any_kind_name(index->kind));
 }
 
 /* ---- Slices ---------------------------------------------------------------------------------- */
@@ -116,15 +115,15 @@ typedef struct slice {
 } slice;
 
 /* As the reference counts it: with a step down, a stop of -1 is before the first item, and a step of 0 gives nothing. */
-static rmsnorm_status read_slice(rmsnorm_rendering *run, size_t at, const rmsnorm_value bounds[RMSNORM_ARGUMENTS],
+static rmsnorm_status read_slice(rmsnorm_rendering *run, size_t at, const rmsnorm_any bounds[RMSNORM_ARGUMENTS],
                                  int64_t count, slice *found)
 {
     int64_t values[RMSNORM_ARGUMENTS];
     bool given[RMSNORM_ARGUMENTS];
     for (size_t i = 0; i < RMSNORM_ARGUMENTS; i++) {
-        given[i] = bounds[i].kind == RMSNORM_VALUE_INTEGER;
+        given[i] = bounds[i].kind == RMSNORM_ANY_INTEGER;
         values[i] = given[i] ? bounds[i].as.integer : 0;
-        if ((!given[i] && bounds[i].kind != RMSNORM_VALUE_UNDEFINED) || values[i] > RMSNORM_LARGEST_INTEGER ||
+        if ((!given[i] && bounds[i].kind != RMSNORM_ANY_UNDEFINED) || values[i] > RMSNORM_LARGEST_INTEGER ||
             values[i] < -RMSNORM_LARGEST_INTEGER) {
             return RMSNORM_RUN_FAIL(run, at, RMSNORM_INVALID_ARGUMENT, "the bounds of a slice are integers below 2^53");
         }
@@ -146,11 +145,11 @@ static bool goes_on(const slice *of, int64_t place)
     return of->step > 0 ? place < of->stop : of->step < 0 && place > of->stop;
 }
 
-static rmsnorm_status slice_list(rmsnorm_rendering *run, size_t at, const slice *of, rmsnorm_value *value)
+static rmsnorm_status slice_list(rmsnorm_rendering *run, size_t at, const slice *of, rmsnorm_any *value)
 {
     const rmsnorm_list *const list = value->as.list;
-    *value = rmsnorm_value_list(run->arena);
-    if (value->kind == RMSNORM_VALUE_UNDEFINED) {
+    *value = rmsnorm_any_list(run->arena);
+    if (value->kind == RMSNORM_ANY_UNDEFINED) {
         return rmsnorm_run_exhausted(run, at);
     }
     for (int64_t i = of->start; goes_on(of, i); i += of->step) {
@@ -164,7 +163,7 @@ static rmsnorm_status slice_list(rmsnorm_rendering *run, size_t at, const slice 
 
 /* By characters, not by units. places holds where each begins, and the end. */
 static rmsnorm_status slice_text(rmsnorm_rendering *run, size_t at, const slice *of, const size_t *places,
-                                 rmsnorm_value *value)
+                                 rmsnorm_any *value)
 {
     rmsnorm_buffer buffer = {.arena = run->arena, .limit = SIZE_MAX};
     for (int64_t i = of->start; goes_on(of, i); i += of->step) {
@@ -173,21 +172,21 @@ static rmsnorm_status slice_text(rmsnorm_rendering *run, size_t at, const slice 
             return rmsnorm_run_exhausted(run, at);
         }
     }
-    *value = rmsnorm_value_string(buffer.text, buffer.length);
+    *value = rmsnorm_any_string(buffer.text, buffer.length);
     return RMSNORM_OK;
 }
 
-rmsnorm_status rmsnorm_run_slice(rmsnorm_rendering *run, size_t at, const rmsnorm_value bounds[RMSNORM_ARGUMENTS],
-                                 rmsnorm_value *value)
+rmsnorm_status rmsnorm_run_slice(rmsnorm_rendering *run, size_t at, const rmsnorm_any bounds[RMSNORM_ARGUMENTS],
+                                 rmsnorm_any *value)
 {
     slice of;
-    if (value->kind == RMSNORM_VALUE_LIST) {
+    if (value->kind == RMSNORM_ANY_LIST) {
         RMSNORM_TRY(read_slice(run, at, bounds, (int64_t)value->as.list->count, &of));
         return slice_list(run, at, &of, value);
     }
-    if (value->kind != RMSNORM_VALUE_STRING) {
+    if (value->kind != RMSNORM_ANY_STRING) {
         return RMSNORM_RUN_FAIL(run, at, RMSNORM_INVALID_ARGUMENT, "only a list or a string has slices, not %s",
-                                rmsnorm_value_kind_name(value->kind));
+                                rmsnorm_any_kind_name(value->kind));
     }
     const size_t length = value->as.string.length;
     RMSNORM_TRY(rmsnorm_run_spend(run, at, length / 16));

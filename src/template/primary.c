@@ -97,7 +97,7 @@ rmsnorm_status rmsnorm_parser_arguments(rmsnorm_parser *parser, const rmsnorm_ar
 static rmsnorm_status parse_string(rmsnorm_parser *parser, rmsnorm_term *term)
 {
     const rmsnorm_token first = parser->token;
-    term->as.literal = rmsnorm_value_string(first.text, first.length);
+    term->as.literal = rmsnorm_any_string(first.text, first.length);
     RMSNORM_TRY(rmsnorm_parser_next(parser));
     if (parser->token.kind != TOKEN_STRING) {
         return RMSNORM_OK;
@@ -108,7 +108,7 @@ static rmsnorm_status parse_string(rmsnorm_parser *parser, rmsnorm_term *term)
         added = rmsnorm_buffer_add(&text, parser->token.text, parser->token.length);
         RMSNORM_TRY(rmsnorm_parser_next(parser));
     }
-    term->as.literal = rmsnorm_value_string(text.text, text.length);
+    term->as.literal = rmsnorm_any_string(text.text, text.length);
     return added ? RMSNORM_OK : RMSNORM_OUT_OF_MEMORY;
 }
 
@@ -120,7 +120,7 @@ static rmsnorm_status parse_name(rmsnorm_parser *parser, rmsnorm_term *term)
     const rmsnorm_token name = parser->token;
     const bool is_true = is_word(&name, yes, 2);
     if (is_true || is_word(&name, no, 2) || is_word(&name, none, 2)) {
-        term->as.literal = is_word(&name, none, 2) ? rmsnorm_value_null() : rmsnorm_value_boolean(is_true);
+        term->as.literal = is_word(&name, none, 2) ? rmsnorm_any_null() : rmsnorm_any_boolean(is_true);
         return rmsnorm_parser_next(parser);
     }
     if (is_reserved(&name)) {
@@ -238,7 +238,7 @@ rmsnorm_status rmsnorm_parser_expression(rmsnorm_parser *parser, bool sequence, 
     return RMSNORM_OK;
 }
 
-rmsnorm_status rmsnorm_expression_parse(rmsnorm_arena *arena, const rmsnorm_source *source,
+rmsnorm_status rmsnorm_expression_parse(rmsnorm_arena *arena, const rmsnorm_text_source *source,
                                         const rmsnorm_expression **expression)
 {
     rmsnorm_unit *unit;

@@ -19,20 +19,20 @@ static rmsnorm_status add_text(rmsnorm_rendering *run, size_t at, rmsnorm_buffer
     return add(run, at, buffer, text, strlen(text));
 }
 
-static rmsnorm_status refuse(rmsnorm_rendering *run, size_t at, const rmsnorm_value *value)
+static rmsnorm_status refuse(rmsnorm_rendering *run, size_t at, const rmsnorm_any *value)
 {
-    const bool tuple = value->kind == RMSNORM_VALUE_LIST && value->as.list->tuple;
+    const bool tuple = value->kind == RMSNORM_ANY_LIST && value->as.list->tuple;
     return RMSNORM_RUN_FAIL(run, at, RMSNORM_INVALID_ARGUMENT, "a %s has no text",
-                            tuple ? "tuple" : rmsnorm_value_kind_name(value->kind));
+                            tuple ? "tuple" : rmsnorm_any_kind_name(value->kind));
 }
 
 /* ---- Numbers and strings --------------------------------------------------------------------- */
 
 /* As String() writes it: a whole float has no point. */
-static rmsnorm_status add_number(rmsnorm_rendering *run, size_t at, const rmsnorm_value *value, rmsnorm_buffer *buffer)
+static rmsnorm_status add_number(rmsnorm_rendering *run, size_t at, const rmsnorm_any *value, rmsnorm_buffer *buffer)
 {
     char text[RMSNORM_NUMBER_SIZE];
-    if (value->kind == RMSNORM_VALUE_FLOAT) {
+    if (value->kind == RMSNORM_ANY_FLOAT) {
         if (!isfinite(value->as.number)) {
             return RMSNORM_RUN_FAIL(run, at, RMSNORM_INVALID_ARGUMENT, "a float that is not finite has no text");
         }
@@ -56,7 +56,7 @@ static rmsnorm_status add_number(rmsnorm_rendering *run, size_t at, const rmsnor
 }
 
 /* A float by itself: whole ones show .0, and -0 its sign. */
-static rmsnorm_status add_float(rmsnorm_rendering *run, size_t at, const rmsnorm_value *value, rmsnorm_buffer *buffer)
+static rmsnorm_status add_float(rmsnorm_rendering *run, size_t at, const rmsnorm_any *value, rmsnorm_buffer *buffer)
 {
     const double number = value->as.number;
     if (number == 0 && signbit(number)) {
@@ -118,11 +118,11 @@ static rmsnorm_status add_break(const json *to, size_t depth)
     return RMSNORM_OK;
 }
 
-static rmsnorm_status add_json(const json *to, const rmsnorm_value *value, size_t depth);
+static rmsnorm_status add_json(const json *to, const rmsnorm_any *value, size_t depth);
 
-static rmsnorm_status add_items(const json *to, const rmsnorm_value *value, size_t depth)
+static rmsnorm_status add_items(const json *to, const rmsnorm_any *value, size_t depth)
 {
-    const bool map = value->kind == RMSNORM_VALUE_MAP;
+    const bool map = value->kind == RMSNORM_ANY_MAP;
     const size_t count = map ? value->as.map->count : value->as.list->count;
     if (depth >= RMSNORM_TEMPLATE_DEPTH) {
         return RMSNORM_RUN_FAIL(to->run, to->at, RMSNORM_INVALID_ARGUMENT, "a value nested in more than %d levels",
@@ -147,31 +147,31 @@ static rmsnorm_status add_items(const json *to, const rmsnorm_value *value, size
     return add(to->run, to->at, to->buffer, map ? "}" : "]", 1);
 }
 
-static rmsnorm_status add_json(const json *to, const rmsnorm_value *value, size_t depth)
+static rmsnorm_status add_json(const json *to, const rmsnorm_any *value, size_t depth)
 {
     RMSNORM_TRY(rmsnorm_run_spend(to->run, to->at, 1));
     switch (value->kind) {
-    case RMSNORM_VALUE_UNDEFINED:
+    case RMSNORM_ANY_UNDEFINED:
         return add_text(to->run, to->at, to->buffer, to->undefined);
-    case RMSNORM_VALUE_NULL:
+    case RMSNORM_ANY_NULL:
         return add_text(to->run, to->at, to->buffer, "null");
-    case RMSNORM_VALUE_BOOLEAN:
+    case RMSNORM_ANY_BOOLEAN:
         return add_text(to->run, to->at, to->buffer, value->as.boolean ? "true" : "false");
-    case RMSNORM_VALUE_INTEGER:
-    case RMSNORM_VALUE_FLOAT:
+    case RMSNORM_ANY_INTEGER:
+    case RMSNORM_ANY_FLOAT:
         return add_number(to->run, to->at, value, to->buffer);
-    case RMSNORM_VALUE_STRING:
+    case RMSNORM_ANY_STRING:
         return add_quoted(to->run, to->at, value->as.string.text, value->as.string.length, to->buffer);
-    case RMSNORM_VALUE_LIST:
+    case RMSNORM_ANY_LIST:
         return value->as.list->tuple ? refuse(to->run, to->at, value) : add_items(to, value, depth);
-    case RMSNORM_VALUE_MAP:
+    case RMSNORM_ANY_MAP:
         return add_items(to, value, depth);
     default:
         return refuse(to->run, to->at, value);
     }
 }
 
-rmsnorm_status rmsnorm_run_json(rmsnorm_rendering *run, size_t at, const rmsnorm_value *value, size_t indent,
+rmsnorm_status rmsnorm_run_json(rmsnorm_rendering *run, size_t at, const rmsnorm_any *value, size_t indent,
                                 rmsnorm_buffer *buffer)
 {
     return add_json(&(json){run, at, indent, "null", buffer}, value, 0);
@@ -179,45 +179,45 @@ rmsnorm_status rmsnorm_run_json(rmsnorm_rendering *run, size_t at, const rmsnorm
 
 /* ---- Values as text -------------------------------------------------------------------------- */
 
-rmsnorm_status rmsnorm_run_string(rmsnorm_rendering *run, size_t at, const rmsnorm_value *value, rmsnorm_buffer *buffer)
+rmsnorm_status rmsnorm_run_string(rmsnorm_rendering *run, size_t at, const rmsnorm_any *value, rmsnorm_buffer *buffer)
 {
     switch (value->kind) {
-    case RMSNORM_VALUE_STRING:
+    case RMSNORM_ANY_STRING:
         return add(run, at, buffer, value->as.string.text, value->as.string.length);
-    case RMSNORM_VALUE_FLOAT:
+    case RMSNORM_ANY_FLOAT:
         return add_float(run, at, value, buffer);
     default:
         return add_json(&(json){run, at, 0, "undefined", buffer}, value, 0);
     }
 }
 
-rmsnorm_status rmsnorm_run_print(rmsnorm_rendering *run, size_t at, const rmsnorm_value *value, rmsnorm_buffer *buffer)
+rmsnorm_status rmsnorm_run_print(rmsnorm_rendering *run, size_t at, const rmsnorm_any *value, rmsnorm_buffer *buffer)
 {
-    return value->kind == RMSNORM_VALUE_UNDEFINED || value->kind == RMSNORM_VALUE_NULL
+    return value->kind == RMSNORM_ANY_UNDEFINED || value->kind == RMSNORM_ANY_NULL
                ? RMSNORM_OK
                : rmsnorm_run_string(run, at, value, buffer);
 }
 
-rmsnorm_status rmsnorm_run_concatenate(rmsnorm_rendering *run, size_t at, const rmsnorm_value *value,
+rmsnorm_status rmsnorm_run_concatenate(rmsnorm_rendering *run, size_t at, const rmsnorm_any *value,
                                        rmsnorm_buffer *buffer)
 {
     switch (value->kind) {
-    case RMSNORM_VALUE_STRING:
+    case RMSNORM_ANY_STRING:
         RMSNORM_TRY(rmsnorm_run_spend(run, at, value->as.string.length / 64));
         return add(run, at, buffer, value->as.string.text, value->as.string.length);
-    case RMSNORM_VALUE_INTEGER:
-    case RMSNORM_VALUE_FLOAT:
+    case RMSNORM_ANY_INTEGER:
+    case RMSNORM_ANY_FLOAT:
         return add_number(run, at, value, buffer);
-    case RMSNORM_VALUE_BOOLEAN:
+    case RMSNORM_ANY_BOOLEAN:
         return add_text(run, at, buffer, value->as.boolean ? "true" : "false");
-    case RMSNORM_VALUE_LIST:
+    case RMSNORM_ANY_LIST:
         for (size_t i = 0; i < value->as.list->count; i++) {
-            const rmsnorm_value *const item = &value->as.list->items[i];
-            const rmsnorm_value undefined = rmsnorm_value_undefined(); /* what the reference holds in none, too */
+            const rmsnorm_any *const item = &value->as.list->items[i];
+            const rmsnorm_any undefined = rmsnorm_any_undefined(); /* what the reference holds in none, too */
             if (i > 0) {
                 RMSNORM_TRY(add(run, at, buffer, ",", 1));
             }
-            RMSNORM_TRY(rmsnorm_run_string(run, at, item->kind == RMSNORM_VALUE_NULL ? &undefined : item, buffer));
+            RMSNORM_TRY(rmsnorm_run_string(run, at, item->kind == RMSNORM_ANY_NULL ? &undefined : item, buffer));
         }
         return RMSNORM_OK;
     default:

@@ -13,8 +13,7 @@ static void open_frame(frame *of, const rmsnorm_scope *outer)
     *of = (frame){.scope = {.variables = &of->map, .outer = outer}};
 }
 
-static rmsnorm_status assign(rmsnorm_rendering *run, size_t at, frame *to, const rmsnorm_word *name,
-                             rmsnorm_value value)
+static rmsnorm_status assign(rmsnorm_rendering *run, size_t at, frame *to, const rmsnorm_word *name, rmsnorm_any value)
 {
     return rmsnorm_map_set(run->arena, &to->map, name->text, name->length, value) ? RMSNORM_OK
                                                                                   : rmsnorm_run_exhausted(run, at);
@@ -43,7 +42,7 @@ static rmsnorm_status render_block(rmsnorm_rendering *run, size_t at, const rmsn
 
 /* The text of a body as a value: it is rendered behind what is there, and taken off again. */
 static rmsnorm_status capture(rmsnorm_rendering *run, size_t at, const rmsnorm_statement *body, frame *variables,
-                              rmsnorm_value *text)
+                              rmsnorm_any *text)
 {
     const size_t start = run->output.length;
     RMSNORM_TRY(render_block(run, at, body, variables));
@@ -53,7 +52,7 @@ static rmsnorm_status capture(rmsnorm_rendering *run, size_t at, const rmsnorm_s
         return rmsnorm_run_exhausted(run, at);
     }
     run->output.length = start;
-    *text = rmsnorm_value_string(copy, length);
+    *text = rmsnorm_any_string(copy, length);
     return RMSNORM_OK;
 }
 
@@ -86,7 +85,7 @@ static rmsnorm_status read_arguments(rmsnorm_rendering *run, const rmsnorm_term 
                                     "the macro '%.*s' does not take this argument", shown(macro->name.length),
                                     macro->name.text);
         }
-        rmsnorm_value value;
+        rmsnorm_any value;
         RMSNORM_TRY(rmsnorm_run_term(run, argument->value, scope, &value));
         RMSNORM_TRY(assign(run, argument->value->at, variables, &macro->parameters[place].name, value));
         given[place] = true;
@@ -96,16 +95,16 @@ static rmsnorm_status read_arguments(rmsnorm_rendering *run, const rmsnorm_term 
 
 /* In its own unit. Every name is bound before the first default is evaluated. */
 static rmsnorm_status render_macro(rmsnorm_rendering *run, const rmsnorm_macro *macro, size_t at, const bool *given,
-                                   frame *variables, rmsnorm_value *result)
+                                   frame *variables, rmsnorm_any *result)
 {
     for (size_t i = 0; i < macro->count; i++) {
         if (!given[i]) {
-            RMSNORM_TRY(assign(run, at, variables, &macro->parameters[i].name, rmsnorm_value_undefined()));
+            RMSNORM_TRY(assign(run, at, variables, &macro->parameters[i].name, rmsnorm_any_undefined()));
         }
     }
     for (size_t i = 0; i < macro->count; i++) {
         if (!given[i] && macro->parameters[i].fallback != NULL) {
-            rmsnorm_value value;
+            rmsnorm_any value;
             RMSNORM_TRY(rmsnorm_run_expression(run, macro->parameters[i].fallback, &variables->scope, &value));
             RMSNORM_TRY(assign(run, at, variables, &macro->parameters[i].name, value));
         }
@@ -114,7 +113,7 @@ static rmsnorm_status render_macro(rmsnorm_rendering *run, const rmsnorm_macro *
 }
 
 rmsnorm_status rmsnorm_run_macro(rmsnorm_rendering *run, const rmsnorm_term *call, const void *callable,
-                                 const rmsnorm_scope *scope, rmsnorm_value *result)
+                                 const rmsnorm_scope *scope, rmsnorm_any *result)
 {
     const rmsnorm_macro *const macro = callable;
     const size_t depth = run->depth;
@@ -141,14 +140,14 @@ rmsnorm_status rmsnorm_run_macro(rmsnorm_rendering *run, const rmsnorm_term *cal
 
 /* A list of as many items as names, or the one name's value. */
 static rmsnorm_status unpack(rmsnorm_rendering *run, size_t at, const rmsnorm_targets *targets, bool loop,
-                             const rmsnorm_value *value, frame *to)
+                             const rmsnorm_any *value, frame *to)
 {
     if (!targets->unpack) {
         return assign(run, at, to, &targets->names[0], *value);
     }
-    if (value->kind != RMSNORM_VALUE_LIST || (loop && value->as.list->tuple)) {
+    if (value->kind != RMSNORM_ANY_LIST || (loop && value->as.list->tuple)) {
         return RMSNORM_RUN_FAIL(run, at, RMSNORM_INVALID_ARGUMENT, "%s is not unpacked",
-                                value->kind == RMSNORM_VALUE_LIST ? "a tuple" : rmsnorm_value_kind_name(value->kind));
+                                value->kind == RMSNORM_ANY_LIST ? "a tuple" : rmsnorm_any_kind_name(value->kind));
     }
     if (value->as.list->count != targets->count) {
         return RMSNORM_RUN_FAIL(run, at, RMSNORM_INVALID_ARGUMENT, "%zu items are not unpacked to %zu names",
@@ -161,32 +160,32 @@ static rmsnorm_status unpack(rmsnorm_rendering *run, size_t at, const rmsnorm_ta
 }
 
 /* What is looped over: a list, or the keys of a map. */
-static rmsnorm_status list_items(rmsnorm_rendering *run, size_t at, rmsnorm_value *value)
+static rmsnorm_status list_items(rmsnorm_rendering *run, size_t at, rmsnorm_any *value)
 {
-    if (value->kind == RMSNORM_VALUE_MAP) {
+    if (value->kind == RMSNORM_ANY_MAP) {
         return rmsnorm_apply_keys(&(rmsnorm_builtin_call){.run = run, .at = at, .operand = *value}, value);
     }
-    if (value->kind != RMSNORM_VALUE_LIST) {
+    if (value->kind != RMSNORM_ANY_LIST) {
         return RMSNORM_RUN_FAIL(run, at, RMSNORM_INVALID_ARGUMENT, "a for loop takes a list or a map, not %s",
-                                rmsnorm_value_kind_name(value->kind));
+                                rmsnorm_any_kind_name(value->kind));
     }
     return RMSNORM_OK;
 }
 
 /* The items for which the condition holds, each looked at in a scope of its own. */
 static rmsnorm_status select_items(rmsnorm_rendering *run, const rmsnorm_statement *statement,
-                                   const rmsnorm_term *condition, const frame *outer, rmsnorm_value *items)
+                                   const rmsnorm_term *condition, const frame *outer, rmsnorm_any *items)
 {
     const rmsnorm_list *const all = items->as.list;
-    *items = rmsnorm_value_list(run->arena);
-    bool added = items->kind == RMSNORM_VALUE_LIST;
+    *items = rmsnorm_any_list(run->arena);
+    bool added = items->kind == RMSNORM_ANY_LIST;
     for (size_t i = 0; added && i < all->count; i++) {
         frame own;
-        rmsnorm_value holds;
+        rmsnorm_any holds;
         open_frame(&own, &outer->scope);
         RMSNORM_TRY(unpack(run, statement->at, &statement->as.block.targets, true, &all->items[i], &own));
         RMSNORM_TRY(rmsnorm_run_term(run, condition, &own.scope, &holds));
-        if (rmsnorm_value_is_true(&holds)) {
+        if (rmsnorm_any_is_true(&holds)) {
             added = rmsnorm_list_push(run->arena, items->as.list, all->items[i]);
         }
     }
@@ -195,25 +194,25 @@ static rmsnorm_status select_items(rmsnorm_rendering *run, const rmsnorm_stateme
 
 /* Each iteration has a loop of its own, which may be kept. */
 static rmsnorm_status make_loop(rmsnorm_rendering *run, size_t at, const rmsnorm_list *items, size_t i,
-                                rmsnorm_value *loop)
+                                rmsnorm_any *loop)
 {
     const int64_t index = (int64_t)i, count = (int64_t)items->count;
     const struct {
         const char *name;
-        rmsnorm_value value;
-    } parts[] = {{"index", rmsnorm_value_integer(index + 1)},
-                 {"index0", rmsnorm_value_integer(index)},
-                 {"revindex", rmsnorm_value_integer(count - index)},
-                 {"revindex0", rmsnorm_value_integer(count - index - 1)},
-                 {"first", rmsnorm_value_boolean(index == 0)},
-                 {"last", rmsnorm_value_boolean(index == count - 1)},
-                 {"length", rmsnorm_value_integer(count)},
-                 {"previtem", i > 0 ? items->items[i - 1] : rmsnorm_value_undefined()},
-                 {"nextitem", i + 1 < items->count ? items->items[i + 1] : rmsnorm_value_undefined()}};
+        rmsnorm_any value;
+    } parts[] = {{"index", rmsnorm_any_integer(index + 1)},
+                 {"index0", rmsnorm_any_integer(index)},
+                 {"revindex", rmsnorm_any_integer(count - index)},
+                 {"revindex0", rmsnorm_any_integer(count - index - 1)},
+                 {"first", rmsnorm_any_boolean(index == 0)},
+                 {"last", rmsnorm_any_boolean(index == count - 1)},
+                 {"length", rmsnorm_any_integer(count)},
+                 {"previtem", i > 0 ? items->items[i - 1] : rmsnorm_any_undefined()},
+                 {"nextitem", i + 1 < items->count ? items->items[i + 1] : rmsnorm_any_undefined()}};
     enum { PARTS = sizeof parts / sizeof parts[0] };
-    *loop = rmsnorm_value_map(run->arena);
+    *loop = rmsnorm_any_map(run->arena);
     rmsnorm_entry *const entries = rmsnorm_arena_allocate(run->arena, PARTS * sizeof *entries);
-    if (entries == NULL || loop->kind == RMSNORM_VALUE_UNDEFINED) {
+    if (entries == NULL || loop->kind == RMSNORM_ANY_UNDEFINED) {
         return rmsnorm_run_exhausted(run, at);
     }
     for (size_t k = 0; k < PARTS; k++) {
@@ -232,7 +231,7 @@ static rmsnorm_status render_for(rmsnorm_rendering *run, const rmsnorm_statement
     const rmsnorm_expression source = {statement->value->unit, filtered ? root->as.choice.value : root,
                                        statement->value->depth};
     frame own;
-    rmsnorm_value items = rmsnorm_value_undefined();
+    rmsnorm_any items = rmsnorm_any_undefined();
     open_frame(&own, &outer->scope);
     RMSNORM_TRY(rmsnorm_run_expression(run, &source, &own.scope, &items));
     RMSNORM_TRY(list_items(run, source.root->at, &items));
@@ -241,7 +240,7 @@ static rmsnorm_status render_for(rmsnorm_rendering *run, const rmsnorm_statement
     }
     const rmsnorm_list *const list = items.as.list;
     for (size_t i = 0; i < list->count; i++) {
-        rmsnorm_value loop;
+        rmsnorm_any loop;
         RMSNORM_TRY(rmsnorm_run_spend(run, statement->at, 1));
         RMSNORM_TRY(make_loop(run, statement->at, list, i, &loop));
         RMSNORM_TRY(assign(run, statement->at, &own, &loop_name, loop));
@@ -256,11 +255,11 @@ static rmsnorm_status render_for(rmsnorm_rendering *run, const rmsnorm_statement
 static rmsnorm_status render_if(rmsnorm_rendering *run, const rmsnorm_statement *statement, frame *variables)
 {
     for (const rmsnorm_branch *branch = statement->as.branches; branch != NULL; branch = branch->next) {
-        rmsnorm_value holds = rmsnorm_value_boolean(true);
+        rmsnorm_any holds = rmsnorm_any_boolean(true);
         if (branch->condition != NULL) {
             RMSNORM_TRY(rmsnorm_run_expression(run, branch->condition, &variables->scope, &holds));
         }
-        if (rmsnorm_value_is_true(&holds)) {
+        if (rmsnorm_any_is_true(&holds)) {
             return render_block(run, statement->at, branch->body, variables);
         }
     }
@@ -270,11 +269,11 @@ static rmsnorm_status render_if(rmsnorm_rendering *run, const rmsnorm_statement 
 /* As if the included text stood here: it sees the variables, and what it sets stays. */
 static rmsnorm_status render_include(rmsnorm_rendering *run, const rmsnorm_statement *statement, frame *variables)
 {
-    rmsnorm_value name;
+    rmsnorm_any name;
     RMSNORM_TRY(rmsnorm_run_expression(run, statement->value, &variables->scope, &name));
-    if (name.kind != RMSNORM_VALUE_STRING) {
+    if (name.kind != RMSNORM_ANY_STRING) {
         return RMSNORM_RUN_FAIL(run, statement->at, RMSNORM_INVALID_ARGUMENT, "include takes a name, not %s",
-                                rmsnorm_value_kind_name(name.kind));
+                                rmsnorm_any_kind_name(name.kind));
     }
     const rmsnorm_template *const found =
         run->library == NULL ? NULL
@@ -294,10 +293,10 @@ static rmsnorm_status render_include(rmsnorm_rendering *run, const rmsnorm_state
 
 static rmsnorm_status render_statement(rmsnorm_rendering *run, const rmsnorm_statement *statement, frame *variables)
 {
-    rmsnorm_value value = rmsnorm_value_undefined();
+    rmsnorm_any value = rmsnorm_any_undefined();
     switch (statement->kind) {
     case STATEMENT_TEXT:
-        value = rmsnorm_value_string(statement->as.text.text, statement->as.text.length);
+        value = rmsnorm_any_string(statement->as.text.text, statement->as.text.length);
         return rmsnorm_run_concatenate(run, statement->at, &value, &run->output);
     case STATEMENT_PRINT:
         RMSNORM_TRY(rmsnorm_run_expression(run, statement->value, &variables->scope, &value));
@@ -313,7 +312,7 @@ static rmsnorm_status render_statement(rmsnorm_rendering *run, const rmsnorm_sta
         RMSNORM_TRY(capture(run, statement->at, statement->as.block.body, variables, &value));
         return unpack(run, statement->at, &statement->as.block.targets, false, &value, variables);
     case STATEMENT_MACRO:
-        value = (rmsnorm_value){.kind = RMSNORM_VALUE_CALLABLE, .as.callable = &statement->as.macro};
+        value = (rmsnorm_any){.kind = RMSNORM_ANY_CALLABLE, .as.callable = &statement->as.macro};
         return assign(run, statement->at, variables, &statement->as.macro.name, value);
     default:
         return render_include(run, statement, variables);

@@ -5,13 +5,13 @@
 
 static rmsnorm_status need_string(const rmsnorm_builtin_call *call)
 {
-    return call->operand.kind == RMSNORM_VALUE_STRING ? RMSNORM_OK : rmsnorm_call_refuse(call);
+    return call->operand.kind == RMSNORM_ANY_STRING ? RMSNORM_OK : rmsnorm_call_refuse(call);
 }
 
 static rmsnorm_status refuse_argument(const rmsnorm_builtin_call *call, size_t i, const char *wanted)
 {
     return RMSNORM_RUN_FAIL(call->run, call->at, RMSNORM_INVALID_ARGUMENT, "'%s' takes %s, not %s", call->name, wanted,
-                            rmsnorm_value_kind_name(call->arguments[i].kind));
+                            rmsnorm_any_kind_name(call->arguments[i].kind));
 }
 
 static rmsnorm_status exhausted(const rmsnorm_builtin_call *call)
@@ -37,7 +37,7 @@ static char lower_of(char byte)
 /* ---- Letters --------------------------------------------------------------------------------- */
 
 /* A copy to be changed, of which the first `ascii` bytes are ASCII. */
-static rmsnorm_status copy_text(rmsnorm_builtin_call *call, size_t ascii, char **copy, rmsnorm_value *result)
+static rmsnorm_status copy_text(rmsnorm_builtin_call *call, size_t ascii, char **copy, rmsnorm_any *result)
 {
     RMSNORM_TRY(need_string(call));
     const char *const text = call->operand.as.string.text;
@@ -51,11 +51,11 @@ static rmsnorm_status copy_text(rmsnorm_builtin_call *call, size_t ascii, char *
     if (*copy == NULL) {
         return exhausted(call);
     }
-    *result = rmsnorm_value_string(*copy, length);
+    *result = rmsnorm_any_string(*copy, length);
     return RMSNORM_OK;
 }
 
-rmsnorm_status rmsnorm_apply_upper(rmsnorm_builtin_call *call, rmsnorm_value *result)
+rmsnorm_status rmsnorm_apply_upper(rmsnorm_builtin_call *call, rmsnorm_any *result)
 {
     char *text;
     RMSNORM_TRY(copy_text(call, SIZE_MAX, &text, result));
@@ -65,7 +65,7 @@ rmsnorm_status rmsnorm_apply_upper(rmsnorm_builtin_call *call, rmsnorm_value *re
     return RMSNORM_OK;
 }
 
-rmsnorm_status rmsnorm_apply_lower(rmsnorm_builtin_call *call, rmsnorm_value *result)
+rmsnorm_status rmsnorm_apply_lower(rmsnorm_builtin_call *call, rmsnorm_any *result)
 {
     char *text;
     RMSNORM_TRY(copy_text(call, SIZE_MAX, &text, result));
@@ -76,7 +76,7 @@ rmsnorm_status rmsnorm_apply_lower(rmsnorm_builtin_call *call, rmsnorm_value *re
 }
 
 /* The first letter only; the others stay, as in the reference. */
-rmsnorm_status rmsnorm_apply_capitalize(rmsnorm_builtin_call *call, rmsnorm_value *result)
+rmsnorm_status rmsnorm_apply_capitalize(rmsnorm_builtin_call *call, rmsnorm_any *result)
 {
     char *text;
     RMSNORM_TRY(copy_text(call, 1, &text, result));
@@ -90,7 +90,7 @@ static bool is_word(char byte)
 }
 
 /* Every letter behind what is no letter, digit or underscore. */
-rmsnorm_status rmsnorm_apply_title(rmsnorm_builtin_call *call, rmsnorm_value *result)
+rmsnorm_status rmsnorm_apply_title(rmsnorm_builtin_call *call, rmsnorm_any *result)
 {
     char *text;
     RMSNORM_TRY(copy_text(call, 0, &text, result));
@@ -104,33 +104,33 @@ rmsnorm_status rmsnorm_apply_title(rmsnorm_builtin_call *call, rmsnorm_value *re
 
 /* ---- Ends ------------------------------------------------------------------------------------ */
 
-static rmsnorm_status strip(rmsnorm_builtin_call *call, bool first, bool last, rmsnorm_value *result)
+static rmsnorm_status strip(rmsnorm_builtin_call *call, bool first, bool last, rmsnorm_any *result)
 {
     RMSNORM_TRY(need_string(call));
     const char *text = call->operand.as.string.text;
     size_t length = call->operand.as.string.length;
     RMSNORM_TRY(rmsnorm_run_spend(call->run, call->at, length / 16));
     rmsnorm_space_strip(&text, &length, first, last);
-    *result = rmsnorm_value_string(text, length);
+    *result = rmsnorm_any_string(text, length);
     return RMSNORM_OK;
 }
 
-rmsnorm_status rmsnorm_apply_strip(rmsnorm_builtin_call *call, rmsnorm_value *result)
+rmsnorm_status rmsnorm_apply_strip(rmsnorm_builtin_call *call, rmsnorm_any *result)
 {
     return strip(call, true, true, result);
 }
 
-rmsnorm_status rmsnorm_apply_lstrip(rmsnorm_builtin_call *call, rmsnorm_value *result)
+rmsnorm_status rmsnorm_apply_lstrip(rmsnorm_builtin_call *call, rmsnorm_any *result)
 {
     return strip(call, true, false, result);
 }
 
-rmsnorm_status rmsnorm_apply_rstrip(rmsnorm_builtin_call *call, rmsnorm_value *result)
+rmsnorm_status rmsnorm_apply_rstrip(rmsnorm_builtin_call *call, rmsnorm_any *result)
 {
     return strip(call, false, true, result);
 }
 
-static bool has_end(const rmsnorm_value *whole, const rmsnorm_value *part, bool last)
+static bool has_end(const rmsnorm_any *whole, const rmsnorm_any *part, bool last)
 {
     const size_t length = whole->as.string.length, end = part->as.string.length;
     return end == 0 ||
@@ -138,17 +138,17 @@ static bool has_end(const rmsnorm_value *whole, const rmsnorm_value *part, bool 
 }
 
 /* A string, or a list of strings of which one is enough. */
-static rmsnorm_status find_end(rmsnorm_builtin_call *call, bool last, rmsnorm_value *result)
+static rmsnorm_status find_end(rmsnorm_builtin_call *call, bool last, rmsnorm_any *result)
 {
-    const rmsnorm_value *const part = &call->arguments[0];
+    const rmsnorm_any *const part = &call->arguments[0];
     RMSNORM_TRY(need_string(call));
     bool found = false;
-    if (part->kind == RMSNORM_VALUE_STRING) {
+    if (part->kind == RMSNORM_ANY_STRING) {
         found = has_end(&call->operand, part, last);
-    } else if (part->kind == RMSNORM_VALUE_LIST) {
+    } else if (part->kind == RMSNORM_ANY_LIST) {
         RMSNORM_TRY(rmsnorm_run_spend(call->run, call->at, part->as.list->count));
         for (size_t i = 0; i < part->as.list->count && !found; i++) {
-            if (part->as.list->items[i].kind != RMSNORM_VALUE_STRING) {
+            if (part->as.list->items[i].kind != RMSNORM_ANY_STRING) {
                 return RMSNORM_RUN_FAIL(call->run, call->at, RMSNORM_INVALID_ARGUMENT, "'%s' takes a list of strings",
                                         call->name);
             }
@@ -157,16 +157,16 @@ static rmsnorm_status find_end(rmsnorm_builtin_call *call, bool last, rmsnorm_va
     } else {
         return refuse_argument(call, 0, "a string or a list of strings");
     }
-    *result = rmsnorm_value_boolean(found);
+    *result = rmsnorm_any_boolean(found);
     return RMSNORM_OK;
 }
 
-rmsnorm_status rmsnorm_apply_startswith(rmsnorm_builtin_call *call, rmsnorm_value *result)
+rmsnorm_status rmsnorm_apply_startswith(rmsnorm_builtin_call *call, rmsnorm_any *result)
 {
     return find_end(call, false, result);
 }
 
-rmsnorm_status rmsnorm_apply_endswith(rmsnorm_builtin_call *call, rmsnorm_value *result)
+rmsnorm_status rmsnorm_apply_endswith(rmsnorm_builtin_call *call, rmsnorm_any *result)
 {
     return find_end(call, true, result);
 }
@@ -177,15 +177,15 @@ rmsnorm_status rmsnorm_apply_endswith(rmsnorm_builtin_call *call, rmsnorm_value 
 static rmsnorm_status read_count(const rmsnorm_builtin_call *call, size_t i, int64_t fallback, int64_t *count)
 {
     *count = call->given[i] ? call->arguments[i].as.integer : fallback;
-    return !call->given[i] || call->arguments[i].kind == RMSNORM_VALUE_INTEGER ? RMSNORM_OK
-                                                                               : refuse_argument(call, i, "an integer");
+    return !call->given[i] || call->arguments[i].kind == RMSNORM_ANY_INTEGER ? RMSNORM_OK
+                                                                             : refuse_argument(call, i, "an integer");
 }
 
-static rmsnorm_status push_part(rmsnorm_builtin_call *call, rmsnorm_value *list, const char *text, size_t length)
+static rmsnorm_status push_part(rmsnorm_builtin_call *call, rmsnorm_any *list, const char *text, size_t length)
 {
     RMSNORM_TRY(rmsnorm_run_spend(call->run, call->at, 1));
-    return rmsnorm_list_push(call->run->arena, list->as.list, rmsnorm_value_string(text, length)) ? RMSNORM_OK
-                                                                                                  : exhausted(call);
+    return rmsnorm_list_push(call->run->arena, list->as.list, rmsnorm_any_string(text, length)) ? RMSNORM_OK
+                                                                                                : exhausted(call);
 }
 
 /* The place of part in text from a place on; length when it is not there. */
@@ -200,7 +200,7 @@ static size_t find_part(const char *text, size_t length, size_t from, const char
 }
 
 /* Between runs of white space; behind the last allowed split the rest stays whole. */
-static rmsnorm_status split_at_space(rmsnorm_builtin_call *call, int64_t most, rmsnorm_value *result)
+static rmsnorm_status split_at_space(rmsnorm_builtin_call *call, int64_t most, rmsnorm_any *result)
 {
     const char *text = call->operand.as.string.text;
     size_t length = call->operand.as.string.length;
@@ -221,7 +221,7 @@ static rmsnorm_status split_at_space(rmsnorm_builtin_call *call, int64_t most, r
     return RMSNORM_OK;
 }
 
-static rmsnorm_status split_at_text(rmsnorm_builtin_call *call, int64_t most, rmsnorm_value *result)
+static rmsnorm_status split_at_text(rmsnorm_builtin_call *call, int64_t most, rmsnorm_any *result)
 {
     const char *const text = call->operand.as.string.text, *const part = call->arguments[0].as.string.text;
     const size_t length = call->operand.as.string.length, size = call->arguments[0].as.string.length;
@@ -240,7 +240,7 @@ static rmsnorm_status split_at_text(rmsnorm_builtin_call *call, int64_t most, rm
     }
 }
 
-rmsnorm_status rmsnorm_apply_split(rmsnorm_builtin_call *call, rmsnorm_value *result)
+rmsnorm_status rmsnorm_apply_split(rmsnorm_builtin_call *call, rmsnorm_any *result)
 {
     int64_t most;
     RMSNORM_TRY(need_string(call));
@@ -249,28 +249,28 @@ rmsnorm_status rmsnorm_apply_split(rmsnorm_builtin_call *call, rmsnorm_value *re
         return RMSNORM_RUN_FAIL(call->run, call->at, RMSNORM_UNSUPPORTED, "'split' with fewer than -1 splits");
     }
     RMSNORM_TRY(rmsnorm_run_spend(call->run, call->at, call->operand.as.string.length / 8));
-    *result = rmsnorm_value_list(call->run->arena);
-    if (result->kind == RMSNORM_VALUE_UNDEFINED) {
+    *result = rmsnorm_any_list(call->run->arena);
+    if (result->kind == RMSNORM_ANY_UNDEFINED) {
         return exhausted(call);
     }
-    if (!call->given[0] || call->arguments[0].kind == RMSNORM_VALUE_NULL) {
+    if (!call->given[0] || call->arguments[0].kind == RMSNORM_ANY_NULL) {
         return split_at_space(call, most, result);
     }
-    return call->arguments[0].kind == RMSNORM_VALUE_STRING ? split_at_text(call, most, result)
-                                                           : refuse_argument(call, 0, "a string");
+    return call->arguments[0].kind == RMSNORM_ANY_STRING ? split_at_text(call, most, result)
+                                                         : refuse_argument(call, 0, "a string");
 }
 
 /* Of an empty part: before every character, and at the end. */
-rmsnorm_status rmsnorm_apply_replace(rmsnorm_builtin_call *call, rmsnorm_value *result)
+rmsnorm_status rmsnorm_apply_replace(rmsnorm_builtin_call *call, rmsnorm_any *result)
 {
     int64_t most;
     RMSNORM_TRY(need_string(call));
     for (size_t i = 0; i < 2; i++) {
-        if (call->arguments[i].kind != RMSNORM_VALUE_STRING) {
+        if (call->arguments[i].kind != RMSNORM_ANY_STRING) {
             return refuse_argument(call, i, "strings");
         }
     }
-    call->given[2] = call->given[2] && call->arguments[2].kind != RMSNORM_VALUE_NULL;
+    call->given[2] = call->given[2] && call->arguments[2].kind != RMSNORM_ANY_NULL;
     RMSNORM_TRY(read_count(call, 2, -1, &most));
     const char *const text = call->operand.as.string.text, *const part = call->arguments[0].as.string.text;
     const size_t length = call->operand.as.string.length, size = call->arguments[0].as.string.length;
@@ -293,19 +293,19 @@ rmsnorm_status rmsnorm_apply_replace(rmsnorm_builtin_call *call, rmsnorm_value *
     if (!rmsnorm_buffer_add(&buffer, text + done, length - done)) {
         return exhausted(call);
     }
-    *result = rmsnorm_value_string(buffer.text, buffer.length);
+    *result = rmsnorm_any_string(buffer.text, buffer.length);
     return RMSNORM_OK;
 }
 
 static rmsnorm_status read_flag(const rmsnorm_builtin_call *call, size_t i, bool *flag)
 {
     *flag = call->given[i] && call->arguments[i].as.boolean;
-    return !call->given[i] || call->arguments[i].kind == RMSNORM_VALUE_BOOLEAN ? RMSNORM_OK
-                                                                               : refuse_argument(call, i, "a boolean");
+    return !call->given[i] || call->arguments[i].kind == RMSNORM_ANY_BOOLEAN ? RMSNORM_OK
+                                                                             : refuse_argument(call, i, "a boolean");
 }
 
 /* indent(width, first, blank) */
-rmsnorm_status rmsnorm_apply_indent(rmsnorm_builtin_call *call, rmsnorm_value *result)
+rmsnorm_status rmsnorm_apply_indent(rmsnorm_builtin_call *call, rmsnorm_any *result)
 {
     int64_t width;
     bool first, blank;
@@ -335,6 +335,6 @@ rmsnorm_status rmsnorm_apply_indent(rmsnorm_builtin_call *call, rmsnorm_value *r
         }
         from = end + more;
     }
-    *result = rmsnorm_value_string(buffer.text, buffer.length);
+    *result = rmsnorm_any_string(buffer.text, buffer.length);
     return RMSNORM_OK;
 }

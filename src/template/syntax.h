@@ -23,7 +23,7 @@ typedef struct rmsnorm_unit {
 } rmsnorm_unit;
 
 /* Copies name and text. Refuses what is no UTF-8, and what is larger than places can be counted in. */
-rmsnorm_status rmsnorm_unit_read(rmsnorm_arena *arena, const rmsnorm_source *source, rmsnorm_unit **unit);
+rmsnorm_status rmsnorm_unit_read(rmsnorm_arena *arena, const rmsnorm_text_source *source, rmsnorm_unit **unit);
 
 /* Takes from the text what trim_blocks, lstrip_blocks and the rule of the last line break take. */
 rmsnorm_status rmsnorm_unit_trim(rmsnorm_arena *arena, rmsnorm_unit *unit);
@@ -84,7 +84,7 @@ typedef struct rmsnorm_token {
     size_t at, end;   /* places in the unit's text */
     const char *text; /* of texts, names and strings */
     size_t length;
-    rmsnorm_value number;
+    rmsnorm_any number;
 } rmsnorm_token;
 
 typedef struct rmsnorm_lexer {
@@ -135,7 +135,7 @@ struct rmsnorm_term {
     rmsnorm_term_kind kind;
     uint32_t at;
     union {
-        rmsnorm_value literal;
+        rmsnorm_any literal;
         struct {
             const char *text;
             size_t length;

@@ -281,7 +281,7 @@ static rmsnorm_status parse_body(rmsnorm_parser *parser, const char *const *ends
                : rmsnorm_unit_fail(parser->unit, parser->token.at, RMSNORM_MALFORMED, "expected {%% %s %%}", ends[0]);
 }
 
-rmsnorm_status rmsnorm_template_parse(rmsnorm_arena *arena, const rmsnorm_source *source,
+rmsnorm_status rmsnorm_template_parse(rmsnorm_arena *arena, const rmsnorm_text_source *source,
                                       const rmsnorm_template **parsed)
 {
     static const char *const none[] = {NULL};

@@ -12,7 +12,7 @@
 typedef struct rmsnorm_template rmsnorm_template;
 
 /* Everything lives in arena; source's name and text are copied. */
-rmsnorm_status rmsnorm_template_parse(rmsnorm_arena *arena, const rmsnorm_source *source,
+rmsnorm_status rmsnorm_template_parse(rmsnorm_arena *arena, const rmsnorm_text_source *source,
                                       const rmsnorm_template **parsed);
 
 /* Finds what {% include %} names; NULL when there is none. */

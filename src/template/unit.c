@@ -6,7 +6,7 @@
 
 enum { SHOWN = 40, LARGEST_TEXT = 1 << 24 };
 
-rmsnorm_status rmsnorm_unit_read(rmsnorm_arena *arena, const rmsnorm_source *source, rmsnorm_unit **unit)
+rmsnorm_status rmsnorm_unit_read(rmsnorm_arena *arena, const rmsnorm_text_source *source, rmsnorm_unit **unit)
 {
     RMSNORM_CHECK(source->length <= LARGEST_TEXT, RMSNORM_UNSUPPORTED, "%s: a text of %zu bytes; at most %d are read",
                   source->name, source->length, (int)LARGEST_TEXT);

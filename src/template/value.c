@@ -5,51 +5,51 @@
 /* From this many keys on a map is searched through a table of hashes. */
 enum { SMALL_MAP = 8, SMALL_LIST = 4 };
 
-rmsnorm_value rmsnorm_value_undefined(void)
+rmsnorm_any rmsnorm_any_undefined(void)
 {
-    return (rmsnorm_value){.kind = RMSNORM_VALUE_UNDEFINED};
+    return (rmsnorm_any){.kind = RMSNORM_ANY_UNDEFINED};
 }
 
-rmsnorm_value rmsnorm_value_null(void)
+rmsnorm_any rmsnorm_any_null(void)
 {
-    return (rmsnorm_value){.kind = RMSNORM_VALUE_NULL};
+    return (rmsnorm_any){.kind = RMSNORM_ANY_NULL};
 }
 
-rmsnorm_value rmsnorm_value_boolean(bool value)
+rmsnorm_any rmsnorm_any_boolean(bool value)
 {
-    return (rmsnorm_value){.kind = RMSNORM_VALUE_BOOLEAN, .as.boolean = value};
+    return (rmsnorm_any){.kind = RMSNORM_ANY_BOOLEAN, .as.boolean = value};
 }
 
-rmsnorm_value rmsnorm_value_integer(int64_t value)
+rmsnorm_any rmsnorm_any_integer(int64_t value)
 {
-    return (rmsnorm_value){.kind = RMSNORM_VALUE_INTEGER, .as.integer = value};
+    return (rmsnorm_any){.kind = RMSNORM_ANY_INTEGER, .as.integer = value};
 }
 
-rmsnorm_value rmsnorm_value_float(double value)
+rmsnorm_any rmsnorm_any_float(double value)
 {
-    return (rmsnorm_value){.kind = RMSNORM_VALUE_FLOAT, .as.number = value};
+    return (rmsnorm_any){.kind = RMSNORM_ANY_FLOAT, .as.number = value};
 }
 
-rmsnorm_value rmsnorm_value_text(const char *text)
+rmsnorm_any rmsnorm_any_text(const char *text)
 {
-    return rmsnorm_value_string(text, strlen(text));
+    return rmsnorm_any_string(text, strlen(text));
 }
 
-rmsnorm_value rmsnorm_value_string(const char *text, size_t length)
+rmsnorm_any rmsnorm_any_string(const char *text, size_t length)
 {
-    return (rmsnorm_value){.kind = RMSNORM_VALUE_STRING, .as.string = {text == NULL ? "" : text, length}};
+    return (rmsnorm_any){.kind = RMSNORM_ANY_STRING, .as.string = {text == NULL ? "" : text, length}};
 }
 
-rmsnorm_value rmsnorm_value_list(rmsnorm_arena *arena)
+rmsnorm_any rmsnorm_any_list(rmsnorm_arena *arena)
 {
     rmsnorm_list *const list = rmsnorm_arena_allocate(arena, sizeof *list);
-    return list == NULL ? rmsnorm_value_undefined() : (rmsnorm_value){.kind = RMSNORM_VALUE_LIST, .as.list = list};
+    return list == NULL ? rmsnorm_any_undefined() : (rmsnorm_any){.kind = RMSNORM_ANY_LIST, .as.list = list};
 }
 
-rmsnorm_value rmsnorm_value_map(rmsnorm_arena *arena)
+rmsnorm_any rmsnorm_any_map(rmsnorm_arena *arena)
 {
     rmsnorm_map *const map = rmsnorm_arena_allocate(arena, sizeof *map);
-    return map == NULL ? rmsnorm_value_undefined() : (rmsnorm_value){.kind = RMSNORM_VALUE_MAP, .as.map = map};
+    return map == NULL ? rmsnorm_any_undefined() : (rmsnorm_any){.kind = RMSNORM_ANY_MAP, .as.map = map};
 }
 
 /* A place twice as large with what is there; NULL when there is none. */
@@ -66,10 +66,10 @@ static void *grown(rmsnorm_arena *arena, const void *items, size_t count, size_t
     return place;
 }
 
-bool rmsnorm_list_push(rmsnorm_arena *arena, rmsnorm_list *list, rmsnorm_value item)
+bool rmsnorm_list_push(rmsnorm_arena *arena, rmsnorm_list *list, rmsnorm_any item)
 {
     if (list->count == list->capacity) {
-        rmsnorm_value *const items = grown(arena, list->items, list->count, sizeof item, &list->capacity);
+        rmsnorm_any *const items = grown(arena, list->items, list->count, sizeof item, &list->capacity);
         if (items == NULL) {
             return false;
         }
@@ -140,7 +140,7 @@ static bool make_table(rmsnorm_arena *arena, rmsnorm_map *map)
     return true;
 }
 
-bool rmsnorm_map_set(rmsnorm_arena *arena, rmsnorm_map *map, const char *key, size_t length, rmsnorm_value value)
+bool rmsnorm_map_set(rmsnorm_arena *arena, rmsnorm_map *map, const char *key, size_t length, rmsnorm_any value)
 {
     rmsnorm_entry *const known = find(map, key, length);
     if (known != NULL) {
@@ -169,38 +169,38 @@ bool rmsnorm_map_set(rmsnorm_arena *arena, rmsnorm_map *map, const char *key, si
     return true;
 }
 
-const rmsnorm_value *rmsnorm_map_get(const rmsnorm_map *map, const char *key, size_t length)
+const rmsnorm_any *rmsnorm_map_get(const rmsnorm_map *map, const char *key, size_t length)
 {
     const rmsnorm_entry *const entry = find(map, key, length);
     return entry == NULL ? NULL : &entry->value;
 }
 
-const char *rmsnorm_value_kind_name(rmsnorm_value_kind kind)
+const char *rmsnorm_any_kind_name(rmsnorm_any_kind kind)
 {
     static const char *const names[] = {
-        [RMSNORM_VALUE_UNDEFINED] = "undefined", [RMSNORM_VALUE_NULL] = "none",   [RMSNORM_VALUE_BOOLEAN] = "boolean",
-        [RMSNORM_VALUE_INTEGER] = "integer",     [RMSNORM_VALUE_FLOAT] = "float", [RMSNORM_VALUE_STRING] = "string",
-        [RMSNORM_VALUE_LIST] = "list",           [RMSNORM_VALUE_MAP] = "map",     [RMSNORM_VALUE_CALLABLE] = "macro",
+        [RMSNORM_ANY_UNDEFINED] = "undefined", [RMSNORM_ANY_NULL] = "none",   [RMSNORM_ANY_BOOLEAN] = "boolean",
+        [RMSNORM_ANY_INTEGER] = "integer",     [RMSNORM_ANY_FLOAT] = "float", [RMSNORM_ANY_STRING] = "string",
+        [RMSNORM_ANY_LIST] = "list",           [RMSNORM_ANY_MAP] = "map",     [RMSNORM_ANY_CALLABLE] = "macro",
     };
     return (size_t)kind < sizeof names / sizeof names[0] ? names[kind] : "unknown";
 }
 
-bool rmsnorm_value_is_true(const rmsnorm_value *value)
+bool rmsnorm_any_is_true(const rmsnorm_any *value)
 {
     switch (value->kind) {
-    case RMSNORM_VALUE_BOOLEAN:
+    case RMSNORM_ANY_BOOLEAN:
         return value->as.boolean;
-    case RMSNORM_VALUE_INTEGER:
+    case RMSNORM_ANY_INTEGER:
         return value->as.integer != 0;
-    case RMSNORM_VALUE_FLOAT:
+    case RMSNORM_ANY_FLOAT:
         return value->as.number != 0 && value->as.number == value->as.number;
-    case RMSNORM_VALUE_STRING:
+    case RMSNORM_ANY_STRING:
         return value->as.string.length > 0;
-    case RMSNORM_VALUE_LIST:
+    case RMSNORM_ANY_LIST:
         return value->as.list->count > 0;
-    case RMSNORM_VALUE_MAP:
+    case RMSNORM_ANY_MAP:
         return value->as.map->count > 0;
-    case RMSNORM_VALUE_CALLABLE:
+    case RMSNORM_ANY_CALLABLE:
         return true;
     default:
         return false;

@@ -37,11 +37,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     rmsnorm_arena arena;
     rmsnorm_arena_init(&arena, 1 << 20);
-    const rmsnorm_source source = {"TEXT", (const char *)data, size};
-    const rmsnorm_value context = rmsnorm_value_map(&arena), map = rmsnorm_value_map(&arena);
-    FUZZ_CHECK(rmsnorm_map_set(&arena, map.as.map, "k", 1, rmsnorm_value_float(0.5)));
-    FUZZ_CHECK(rmsnorm_map_set(&arena, context.as.map, "n", 1, rmsnorm_value_integer(7)));
-    FUZZ_CHECK(rmsnorm_map_set(&arena, context.as.map, "s", 1, rmsnorm_value_text("self")));
+    const rmsnorm_text_source source = {"TEXT", (const char *)data, size};
+    const rmsnorm_any context = rmsnorm_any_map(&arena), map = rmsnorm_any_map(&arena);
+    FUZZ_CHECK(rmsnorm_map_set(&arena, map.as.map, "k", 1, rmsnorm_any_float(0.5)));
+    FUZZ_CHECK(rmsnorm_map_set(&arena, context.as.map, "n", 1, rmsnorm_any_integer(7)));
+    FUZZ_CHECK(rmsnorm_map_set(&arena, context.as.map, "s", 1, rmsnorm_any_text("self")));
     FUZZ_CHECK(rmsnorm_map_set(&arena, context.as.map, "m", 1, map));
     const rmsnorm_template *parsed;
     const rmsnorm_status status = rmsnorm_template_parse(&arena, &source, &parsed);

@@ -7,16 +7,16 @@
 
 static rmsnorm_arena arena;
 
-static rmsnorm_status parse(const char *text, rmsnorm_value *value)
+static rmsnorm_status parse(const char *text, rmsnorm_any *value)
 {
     rmsnorm_arena_release(&arena);
     rmsnorm_arena_init(&arena, (size_t)64 << 20);
     return rmsnorm_json_parse(&arena, "FILE", text, strlen(text), value);
 }
 
-static const rmsnorm_value *get(const rmsnorm_value *map, const char *key)
+static const rmsnorm_any *get(const rmsnorm_any *map, const char *key)
 {
-    const rmsnorm_value *value = rmsnorm_map_get(map->as.map, key, strlen(key));
+    const rmsnorm_any *value = rmsnorm_map_get(map->as.map, key, strlen(key));
     assert_non_null(value);
     return value;
 }
@@ -24,23 +24,23 @@ static const rmsnorm_value *get(const rmsnorm_value *map, const char *key)
 static void test_every_kind_arrives(void **state)
 {
     (void)state;
-    rmsnorm_value root;
+    rmsnorm_any root;
     assert_int_equal(parse("{\"i\": -9223372036854775808, \"f\": 1.0, \"e\": 1e2, \"s\": \"a\\u00e9\", \"t\": true, "
                            "\"n\": null, \"l\": [1, \"2\", []], \"m\": {\"z\": 1, \"a\": 2}}",
                            &root),
                      RMSNORM_OK);
-    assert_int_equal(root.kind, RMSNORM_VALUE_MAP);
-    assert_int_equal(get(&root, "i")->kind, RMSNORM_VALUE_INTEGER);
+    assert_int_equal(root.kind, RMSNORM_ANY_MAP);
+    assert_int_equal(get(&root, "i")->kind, RMSNORM_ANY_INTEGER);
     assert_true(get(&root, "i")->as.integer == INT64_MIN);
-    assert_int_equal(get(&root, "f")->kind, RMSNORM_VALUE_FLOAT);
-    assert_int_equal(get(&root, "e")->kind, RMSNORM_VALUE_FLOAT);
+    assert_int_equal(get(&root, "f")->kind, RMSNORM_ANY_FLOAT);
+    assert_int_equal(get(&root, "e")->kind, RMSNORM_ANY_FLOAT);
     assert_true(get(&root, "e")->as.number == 100.0);
     assert_int_equal(get(&root, "s")->as.string.length, 3);
     assert_memory_equal(get(&root, "s")->as.string.text, "a\xc3\xa9", 3);
     assert_true(get(&root, "t")->as.boolean);
-    assert_int_equal(get(&root, "n")->kind, RMSNORM_VALUE_NULL);
+    assert_int_equal(get(&root, "n")->kind, RMSNORM_ANY_NULL);
     assert_int_equal(get(&root, "l")->as.list->count, 3);
-    assert_int_equal(get(&root, "l")->as.list->items[2].kind, RMSNORM_VALUE_LIST);
+    assert_int_equal(get(&root, "l")->as.list->items[2].kind, RMSNORM_ANY_LIST);
     const rmsnorm_map *map = get(&root, "m")->as.map;
     assert_int_equal(map->count, 2);
     assert_string_equal(map->entries[0].key, "z"); /* the file's order */
@@ -64,7 +64,7 @@ static void test_errors_have_a_place(void **state)
         {"[\"a\nb\"]", "FILE:1:"},
     };
     for (size_t i = 0; i < sizeof pairs / sizeof pairs[0]; ++i) {
-        rmsnorm_value root;
+        rmsnorm_any root;
         expect_sentence(parse(pairs[i][0], &root), RMSNORM_MALFORMED, pairs[i][1]);
     }
 }
@@ -84,7 +84,7 @@ static char *repeated(const char *part, size_t count)
 static void test_depth_and_number_of_values_are_bounded(void **state)
 {
     (void)state;
-    rmsnorm_value root;
+    rmsnorm_any root;
     char *text = repeated("[", RMSNORM_JSON_DEPTH);
     expect_sentence(parse(text, &root), RMSNORM_MALFORMED, "FILE:1:65: nested deeper than 64 levels");
     free(text);
@@ -106,7 +106,7 @@ static void test_depth_and_number_of_values_are_bounded(void **state)
 static void test_the_arena_bounds_the_memory(void **state)
 {
     (void)state;
-    rmsnorm_value root;
+    rmsnorm_any root;
     rmsnorm_arena small;
     rmsnorm_arena_init(&small, 64);
     const char text[] = "{\"key\": [1, 2, 3, 4, 5, 6, 7, 8]}";

@@ -45,12 +45,12 @@ static void test_the_contract_part_of_each_manifest_is_the_schema_table(void **s
         assert_int_equal(m->attribute_count, op->attribute_count);
         for (size_t i = 0; i < op->attribute_count; i++) {
             assert_string_equal(m->attributes[i].name, op->attributes[i].name);
-            const rmsnorm_value *const value = &m->attributes[i].value;
+            const rmsnorm_any *const value = &m->attributes[i].value;
             if (op->attributes[i].kind == RMSNORM_ATTRIBUTE_INT) {
-                assert_int_equal(value->kind, RMSNORM_VALUE_INTEGER);
+                assert_int_equal(value->kind, RMSNORM_ANY_INTEGER);
                 assert_int_equal(value->as.integer, op->attributes[i].default_int);
             } else {
-                assert_int_equal(value->kind, RMSNORM_VALUE_FLOAT);
+                assert_int_equal(value->kind, RMSNORM_ANY_FLOAT);
                 assert_true(value->as.number == (double)op->attributes[i].default_float);
             }
         }

@@ -16,20 +16,20 @@ typedef struct tally {
     int equal, random_equal, refused, both_fail, wrong;
 } tally;
 
-static rmsnorm_value value_of(rmsnorm_arena *arena, const json_t *json)
+static rmsnorm_any value_of(rmsnorm_arena *arena, const json_t *json)
 {
     switch (json_typeof(json)) {
     case JSON_TRUE:
     case JSON_FALSE:
-        return rmsnorm_value_boolean(json_is_true(json));
+        return rmsnorm_any_boolean(json_is_true(json));
     case JSON_INTEGER:
-        return rmsnorm_value_integer(json_integer_value(json));
+        return rmsnorm_any_integer(json_integer_value(json));
     case JSON_REAL:
-        return rmsnorm_value_float(json_real_value(json));
+        return rmsnorm_any_float(json_real_value(json));
     case JSON_STRING:
-        return rmsnorm_value_string(json_string_value(json), json_string_length(json));
+        return rmsnorm_any_string(json_string_value(json), json_string_length(json));
     case JSON_ARRAY: {
-        const rmsnorm_value list = rmsnorm_value_list(arena);
+        const rmsnorm_any list = rmsnorm_any_list(arena);
         for (size_t i = 0; i < json_array_size(json); i++) {
             if (!rmsnorm_list_push(arena, list.as.list, value_of(arena, json_array_get(json, i)))) {
                 abort();
@@ -38,7 +38,7 @@ static rmsnorm_value value_of(rmsnorm_arena *arena, const json_t *json)
         return list;
     }
     case JSON_OBJECT: {
-        const rmsnorm_value map = rmsnorm_value_map(arena);
+        const rmsnorm_any map = rmsnorm_any_map(arena);
         const char *key;
         json_t *item;
         json_object_foreach((json_t *)json, key, item)
@@ -50,14 +50,14 @@ static rmsnorm_value value_of(rmsnorm_arena *arena, const json_t *json)
         return map;
     }
     default:
-        return rmsnorm_value_null();
+        return rmsnorm_any_null();
     }
 }
 
 static rmsnorm_status render(rmsnorm_arena *arena, const json_t *context, const json_t *text, const char **rendered,
                              size_t *length)
 {
-    const rmsnorm_source source = {"case", json_string_value(text), json_string_length(text)};
+    const rmsnorm_text_source source = {"case", json_string_value(text), json_string_length(text)};
     rmsnorm_evaluation evaluation = {.arena = arena, .steps = STEPS};
     const rmsnorm_template *parsed;
     const rmsnorm_status status = rmsnorm_template_parse(arena, &source, &parsed);

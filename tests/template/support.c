@@ -4,7 +4,7 @@ void bench_open(bench *at)
 {
     *at = (bench){.steps = BENCH_STEPS, .text_limit = BENCH_TEXT};
     rmsnorm_arena_init(&at->arena, BENCH_MEMORY);
-    at->variables = rmsnorm_value_map(&at->arena).as.map;
+    at->variables = rmsnorm_any_map(&at->arena).as.map;
     assert_non_null(at->variables);
 }
 
@@ -13,7 +13,7 @@ void bench_close(bench *at)
     rmsnorm_arena_release(&at->arena);
 }
 
-void bench_set(bench *at, const char *name, rmsnorm_value value)
+void bench_set(bench *at, const char *name, rmsnorm_any value)
 {
     assert_true(rmsnorm_map_set(&at->arena, at->variables, name, strlen(name), value));
 }
@@ -24,9 +24,9 @@ static rmsnorm_evaluation evaluation_of(bench *at)
         .arena = &at->arena, .functions = at->functions, .function_count = at->function_count, .steps = at->steps};
 }
 
-rmsnorm_status bench_evaluate(bench *at, const char *text, rmsnorm_value *value)
+rmsnorm_status bench_evaluate(bench *at, const char *text, rmsnorm_any *value)
 {
-    const rmsnorm_source source = {.name = "e", .text = text, .length = strlen(text)};
+    const rmsnorm_text_source source = {.name = "e", .text = text, .length = strlen(text)};
     const rmsnorm_scope scope = {.variables = at->variables};
     rmsnorm_evaluation evaluation = evaluation_of(at);
     const rmsnorm_expression *expression;
@@ -36,7 +36,7 @@ rmsnorm_status bench_evaluate(bench *at, const char *text, rmsnorm_value *value)
 
 rmsnorm_status bench_render(bench *at, const char *name, const char *text, size_t length, const char **rendered)
 {
-    const rmsnorm_source source = {.name = name, .text = text, .length = length};
+    const rmsnorm_text_source source = {.name = name, .text = text, .length = length};
     rmsnorm_evaluation evaluation = evaluation_of(at);
     const rmsnorm_template *parsed;
     size_t rendered_length;

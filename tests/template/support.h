@@ -28,10 +28,10 @@ enum { BENCH_MEMORY = 1 << 24, BENCH_STEPS = 1000000, BENCH_TEXT = 1 << 20 };
 
 void bench_open(bench *at);
 void bench_close(bench *at);
-void bench_set(bench *at, const char *name, rmsnorm_value value);
+void bench_set(bench *at, const char *name, rmsnorm_any value);
 
 /* The expression's value. */
-rmsnorm_status bench_evaluate(bench *at, const char *text, rmsnorm_value *value);
+rmsnorm_status bench_evaluate(bench *at, const char *text, rmsnorm_any *value);
 
 /* The template's text, terminated. */
 rmsnorm_status bench_render(bench *at, const char *name, const char *text, size_t length, const char **rendered);

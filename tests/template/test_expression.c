@@ -4,15 +4,15 @@ static int setup(void **state)
 {
     static bench at;
     bench_open(&at);
-    bench_set(&at, "n", rmsnorm_value_integer(7));
-    bench_set(&at, "s", rmsnorm_value_text("Hello"));
-    const rmsnorm_value list = rmsnorm_value_list(&at.arena);
+    bench_set(&at, "n", rmsnorm_any_integer(7));
+    bench_set(&at, "s", rmsnorm_any_text("Hello"));
+    const rmsnorm_any list = rmsnorm_any_list(&at.arena);
     for (int64_t i = 1; i <= 3; i++) {
-        assert_true(rmsnorm_list_push(&at.arena, list.as.list, rmsnorm_value_integer(i)));
+        assert_true(rmsnorm_list_push(&at.arena, list.as.list, rmsnorm_any_integer(i)));
     }
     bench_set(&at, "list", list);
-    const rmsnorm_value map = rmsnorm_value_map(&at.arena);
-    assert_true(rmsnorm_map_set(&at.arena, map.as.map, "a", 1, rmsnorm_value_integer(1)));
+    const rmsnorm_any map = rmsnorm_any_map(&at.arena);
+    assert_true(rmsnorm_map_set(&at.arena, map.as.map, "a", 1, rmsnorm_any_integer(1)));
     bench_set(&at, "map", map);
     *state = &at;
     return 0;
@@ -28,24 +28,24 @@ static void test_kinds_of_results(void **state)
 {
     static const struct {
         const char *text;
-        rmsnorm_value_kind kind;
+        rmsnorm_any_kind kind;
     } rows[] = {
-        {"1", RMSNORM_VALUE_INTEGER},          {"1.0", RMSNORM_VALUE_FLOAT},
-        {"'a'", RMSNORM_VALUE_STRING},         {"true", RMSNORM_VALUE_BOOLEAN},
-        {"none", RMSNORM_VALUE_NULL},          {"missing", RMSNORM_VALUE_UNDEFINED},
-        {"[1]", RMSNORM_VALUE_LIST},           {"{'a': 1}", RMSNORM_VALUE_MAP},
-        {"6 / 2", RMSNORM_VALUE_FLOAT},        {"6 // 2", RMSNORM_VALUE_INTEGER},
-        {"6.0 // 2", RMSNORM_VALUE_FLOAT},     {"2 * 1.0", RMSNORM_VALUE_FLOAT},
-        {"1 ~ 1", RMSNORM_VALUE_STRING},       {"1 if false", RMSNORM_VALUE_UNDEFINED},
-        {"n or 1", RMSNORM_VALUE_INTEGER},     {"map.zz", RMSNORM_VALUE_UNDEFINED},
-        {"map.get('zz')", RMSNORM_VALUE_NULL}, {"missing.a.b", RMSNORM_VALUE_UNDEFINED},
+        {"1", RMSNORM_ANY_INTEGER},          {"1.0", RMSNORM_ANY_FLOAT},
+        {"'a'", RMSNORM_ANY_STRING},         {"true", RMSNORM_ANY_BOOLEAN},
+        {"none", RMSNORM_ANY_NULL},          {"missing", RMSNORM_ANY_UNDEFINED},
+        {"[1]", RMSNORM_ANY_LIST},           {"{'a': 1}", RMSNORM_ANY_MAP},
+        {"6 / 2", RMSNORM_ANY_FLOAT},        {"6 // 2", RMSNORM_ANY_INTEGER},
+        {"6.0 // 2", RMSNORM_ANY_FLOAT},     {"2 * 1.0", RMSNORM_ANY_FLOAT},
+        {"1 ~ 1", RMSNORM_ANY_STRING},       {"1 if false", RMSNORM_ANY_UNDEFINED},
+        {"n or 1", RMSNORM_ANY_INTEGER},     {"map.zz", RMSNORM_ANY_UNDEFINED},
+        {"map.get('zz')", RMSNORM_ANY_NULL}, {"missing.a.b", RMSNORM_ANY_UNDEFINED},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        rmsnorm_value value;
+        rmsnorm_any value;
         if (bench_evaluate(*state, rows[i].text, &value) != RMSNORM_OK) {
             fail_msg("%s: %s", rows[i].text, rmsnorm_last_error());
         }
-        assert_string_equal(rmsnorm_value_kind_name(value.kind), rmsnorm_value_kind_name(rows[i].kind));
+        assert_string_equal(rmsnorm_any_kind_name(value.kind), rmsnorm_any_kind_name(rows[i].kind));
     }
 }
 
@@ -93,7 +93,7 @@ static void test_precedence(void **state)
 
 static void expect_failure(bench *at, const char *text, rmsnorm_status status, const char *sentence)
 {
-    rmsnorm_value value;
+    rmsnorm_any value;
     const rmsnorm_status given = bench_evaluate(at, text, &value);
     if (given == RMSNORM_OK || strcmp(rmsnorm_last_error(), sentence) != 0) {
         fail_msg("%s: %s\nnot\n%s", text, given == RMSNORM_OK ? "no failure" : rmsnorm_last_error(), sentence);
@@ -170,16 +170,16 @@ static void test_what_is_no_utf8_is_refused(void **state)
 
 /* ---- Functions and scopes -------------------------------------------------------------------- */
 
-static rmsnorm_status add_all(rmsnorm_arena *arena, const rmsnorm_value *arguments, size_t count, rmsnorm_value *result)
+static rmsnorm_status add_all(rmsnorm_arena *arena, const rmsnorm_any *arguments, size_t count, rmsnorm_any *result)
 {
     (void)arena;
     int64_t sum = 0;
     for (size_t i = 0; i < count; i++) {
-        RMSNORM_CHECK(arguments[i].kind == RMSNORM_VALUE_INTEGER, RMSNORM_INVALID_ARGUMENT,
-                      "sum takes integers, not %s", rmsnorm_value_kind_name(arguments[i].kind));
+        RMSNORM_CHECK(arguments[i].kind == RMSNORM_ANY_INTEGER, RMSNORM_INVALID_ARGUMENT, "sum takes integers, not %s",
+                      rmsnorm_any_kind_name(arguments[i].kind));
         sum += arguments[i].as.integer;
     }
-    *result = rmsnorm_value_integer(sum);
+    *result = rmsnorm_any_integer(sum);
     return RMSNORM_OK;
 }
 
@@ -195,21 +195,21 @@ static void test_functions_of_the_caller(void **state)
                    "e:1:5: sum takes integers, not string, at \"sum('a')\"");
     expect_failure(at, "sum(x=1)", RMSNORM_UNSUPPORTED, "e:1:7: sum takes no arguments by their names, at \"1)\"");
     expect_failure(at, "sum", RMSNORM_UNSUPPORTED, "e:1:1: the function 'sum' is not called, at \"sum\"");
-    bench_set(at, "sum", rmsnorm_value_integer(3)); /* a variable is found first */
+    bench_set(at, "sum", rmsnorm_any_integer(3)); /* a variable is found first */
     expect_text(at, "{{ sum }}", "3");
 }
 
 static void test_scopes_are_looked_up_from_the_innermost(void **state)
 {
     bench *const at = *state;
-    const rmsnorm_value inner = rmsnorm_value_map(&at->arena);
-    assert_true(rmsnorm_map_set(&at->arena, inner.as.map, "n", 1, rmsnorm_value_integer(8)));
-    assert_true(rmsnorm_map_set(&at->arena, inner.as.map, "list", 4, rmsnorm_value_undefined()));
+    const rmsnorm_any inner = rmsnorm_any_map(&at->arena);
+    assert_true(rmsnorm_map_set(&at->arena, inner.as.map, "n", 1, rmsnorm_any_integer(8)));
+    assert_true(rmsnorm_map_set(&at->arena, inner.as.map, "list", 4, rmsnorm_any_undefined()));
     const rmsnorm_scope outer = {at->variables, NULL}, scope = {inner.as.map, &outer};
-    const rmsnorm_source source = {"e", "n ~ s ~ (list is defined)", 25};
+    const rmsnorm_text_source source = {"e", "n ~ s ~ (list is defined)", 25};
     rmsnorm_evaluation evaluation = {.arena = &at->arena, .steps = 100};
     const rmsnorm_expression *expression;
-    rmsnorm_value value;
+    rmsnorm_any value;
     assert_int_equal(rmsnorm_expression_parse(&at->arena, &source, &expression), RMSNORM_OK);
     for (int i = 0; i < 3; i++) { /* parsed once, evaluated often */
         assert_int_equal(rmsnorm_expression_evaluate(expression, &scope, &evaluation, &value), RMSNORM_OK);
@@ -220,14 +220,14 @@ static void test_scopes_are_looked_up_from_the_innermost(void **state)
 static void test_large_integers_are_compared_but_not_counted_with(void **state)
 {
     bench *const at = *state;
-    bench_set(at, "huge", rmsnorm_value_integer(INT64_MAX));
-    bench_set(at, "low", rmsnorm_value_integer(INT64_MIN));
+    bench_set(at, "huge", rmsnorm_any_integer(INT64_MAX));
+    bench_set(at, "low", rmsnorm_any_integer(INT64_MIN));
     expect_text(at, "{{ n < huge }}{{ huge == huge }}{{ low < n }}{{ huge > low }}", "truetruetruetrue");
     static const char *const rows[] = {"huge + 1",         "huge - huge", "-huge",     "-low",      "low * -1",
                                        "low // -1",        "low % -1",    "huge ~ ''", "low | abs", "huge ** 2",
                                        "range(low, huge)", "list[low:]",  "2 ** huge"};
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        rmsnorm_value value;
+        rmsnorm_any value;
         if (bench_evaluate(at, rows[i], &value) == RMSNORM_OK) {
             fail_msg("%s is not refused", rows[i]);
         }

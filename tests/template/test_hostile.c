@@ -119,9 +119,9 @@ static void test_steps_end_loops(void **state)
 static void test_steps_are_counted_down(void **state)
 {
     bench *const at = *state;
-    const rmsnorm_source source = {"e", "1 + 2", 5};
+    const rmsnorm_text_source source = {"e", "1 + 2", 5};
     const rmsnorm_expression *expression;
-    rmsnorm_value value;
+    rmsnorm_any value;
     assert_int_equal(rmsnorm_expression_parse(&at->arena, &source, &expression), RMSNORM_OK);
     rmsnorm_evaluation evaluation = {.arena = &at->arena, .steps = 10};
     assert_int_equal(rmsnorm_expression_evaluate(expression, NULL, &evaluation, &value), RMSNORM_OK);

@@ -4,11 +4,11 @@ static int setup(void **state)
 {
     static bench at;
     bench_open(&at);
-    bench_set(&at, "n", rmsnorm_value_integer(7));
-    bench_set(&at, "t", rmsnorm_value_boolean(true));
-    const rmsnorm_value list = rmsnorm_value_list(&at.arena);
+    bench_set(&at, "n", rmsnorm_any_integer(7));
+    bench_set(&at, "t", rmsnorm_any_boolean(true));
+    const rmsnorm_any list = rmsnorm_any_list(&at.arena);
     for (int64_t i = 1; i <= 3; i++) {
-        assert_true(rmsnorm_list_push(&at.arena, list.as.list, rmsnorm_value_integer(i)));
+        assert_true(rmsnorm_list_push(&at.arena, list.as.list, rmsnorm_any_integer(i)));
     }
     bench_set(&at, "list", list);
     *state = &at;
@@ -85,7 +85,7 @@ static const rmsnorm_template *find(void *user, const char *name, size_t length)
 
 static void add(bench *at, shelf *to, const char *name, const char *text)
 {
-    const rmsnorm_source source = {name, text, strlen(text)};
+    const rmsnorm_text_source source = {name, text, strlen(text)};
     to->names[to->count] = name;
     assert_int_equal(rmsnorm_template_parse(&at->arena, &source, &to->templates[to->count]), RMSNORM_OK);
     to->count++;
