@@ -14,7 +14,7 @@
 #define COLUMNS 3
 
 /* The scale of every panel: powers of ten of bytes, and of ns per element. */
-static double x_low, x_high, y_low, y_high;
+static int x_low, x_high, y_low, y_high;
 
 static const struct {
     const char *name, *colour;
@@ -41,6 +41,11 @@ static bool same_panel(const bench_result *a, const bench_result *b)
            a->what.bias == b->what.bias && a->what.sum == b->what.sum && a->what.threads == b->what.threads;
 }
 
+static int smaller(int a, int b)
+{
+    return a < b ? a : b;
+}
+
 /* Whole decades around all results, at least from 10 kB to 1 GB and from 0.01 to 10 ns. */
 static void set_scale(const bench_result *results, size_t count)
 {
@@ -48,24 +53,24 @@ static void set_scale(const bench_result *results, size_t count)
     for (size_t r = 0; r < count; r++) {
         const double elements = (double)results[r].what.rows * (double)results[r].what.hidden_size;
         const double x = log10((double)results[r].bytes);
-        x_low = fmin(x_low, floor(x));
-        x_high = fmax(x_high, ceil(x));
+        x_low = smaller(x_low, (int)floor(x));
+        x_high = -smaller(-x_high, -(int)ceil(x));
         for (int s = 0; s < SERIES_COUNT; s++) {
             const double us = time_of(&results[r], s);
             if (us > 0.0) {
                 const double y = log10(us * 1e3 / elements);
-                y_low = fmin(y_low, floor(y));
-                y_high = fmax(y_high, ceil(y));
+                y_low = smaller(y_low, (int)floor(y));
+                y_high = -smaller(-y_high, -(int)ceil(y));
             }
         }
     }
 }
 
 /* "10 kB" for 4: the power of ten in the unit that suits it. */
-static void name_power(double power, const char *const units[], double first, char *text, size_t size)
+static void name_power(int power, const char *const units[], int first, char *text, size_t size)
 {
-    const int group = (int)floor((power - first) / 3.0);
-    snprintf(text, size, "%g%s", pow(10.0, power - first - 3.0 * group), units[group]);
+    const int group = (power - first) / 3;
+    snprintf(text, size, "%g%s", pow(10.0, power - first - 3 * group), units[group]);
 }
 
 static double x_at(double bytes)
@@ -90,7 +95,7 @@ static void print_axes(FILE *file, const bench_result *first)
     bench_types(&first->what, types, sizeof types);
     fprintf(file, "<text x=\"%.0f\" y=\"18\" font-weight=\"bold\">%s, %s, %zu thread%s</text>\n", MARGIN_LEFT, name,
             types, first->what.threads, first->what.threads == 1 ? "" : "s");
-    for (double power = x_low; power <= x_high; power++) {
+    for (int power = x_low; power <= x_high; power++) {
         const double x = x_at(pow(10, power));
         name_power(power, bytes, 0, label, sizeof label);
         fprintf(file, "<line x1=\"%.1f\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\" stroke=\"#ddd\"/>\n", x, MARGIN_TOP, x,
@@ -98,7 +103,7 @@ static void print_axes(FILE *file, const bench_result *first)
         fprintf(file, "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"middle\" fill=\"#555\">%s</text>\n", x,
                 PANEL_HEIGHT - MARGIN_BOTTOM + 14, label);
     }
-    for (double power = y_low; power <= y_high; power++) {
+    for (int power = y_low; power <= y_high; power++) {
         const double y = y_at(pow(10, power));
         name_power(power, times, -3, label, sizeof label);
         fprintf(file, "<line x1=\"%.1f\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\" stroke=\"#ddd\"/>\n", MARGIN_LEFT, y,

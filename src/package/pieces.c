@@ -115,7 +115,8 @@ static rmsnorm_status find_ranges(rmsnorm_planning *planning, const rmsnorm_mani
 
 static const rmsnorm_template *find_template(void *user, const char *name, size_t length)
 {
-    const rmsnorm_file *const file = rmsnorm_package_find(user, name, length);
+    const rmsnorm_package *const *const package = user;
+    const rmsnorm_file *const file = rmsnorm_package_find(*package, name, length);
     return file == NULL ? NULL : file->parsed;
 }
 
@@ -185,7 +186,8 @@ static rmsnorm_status add_shader(rmsnorm_planning *planning, const rmsnorm_manif
     RMSNORM_TRY(grow(planning->arena, &items, draft->shader_count, &draft->shader_room, sizeof *draft->shaders));
     draft->shaders = items;
     rmsnorm_shader *const shader = &draft->shaders[draft->shader_count];
-    const rmsnorm_library library = {find_template, (void *)(uintptr_t)package};
+    const rmsnorm_package *user = package;
+    const rmsnorm_library library = {find_template, &user};
     RMSNORM_TRY(rmsnorm_template_render(file->parsed, context, &library, &planning->evaluation, SHADER_LIMIT,
                                         &shader->wgsl, &shader->length));
     const char *const dot = strchr(pass->template_name, '.');

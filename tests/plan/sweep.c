@@ -168,7 +168,7 @@ int main(int argc, char **argv)
         return 2;
     }
     fputs("[", all.file);
-    for (size_t i = 0; i < 3 * 2 * 3 * 4; i++) {
+    for (size_t i = 0; i < 72; i++) {
         rmsnorm_device_profile device = RMSNORM_DEVICE_PROFILE_INIT;
         device.shader_f16 = i / 3 % 2 == 1;
         device.max_compute_invocations_per_workgroup = invocations[i / 6 % 3];
