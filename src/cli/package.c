@@ -86,12 +86,12 @@ static size_t count_files(const rmsnorm_package *package)
     return count;
 }
 
-static void report_json(const rmsnorm_package_info *info, size_t files)
+static void report_json(const rmsnorm_package_info *info, size_t files, const char *fault)
 {
     json_t *root = json_object();
-    (void)json_object_set_new(root, "ok", json_boolean(info != NULL));
-    if (info == NULL) {
-        (void)json_object_set_new(root, "error", rmsnorm_cli_json_text(rmsnorm_last_error()));
+    (void)json_object_set_new(root, "ok", json_boolean(fault == NULL));
+    if (fault != NULL) {
+        (void)json_object_set_new(root, "error", rmsnorm_cli_json_text(fault));
     } else {
         (void)json_object_set_new(root, "name", rmsnorm_cli_json_text(info->name));
         (void)json_object_set_new(root, "id", rmsnorm_cli_json_text(info->id));
@@ -103,6 +103,33 @@ static void report_json(const rmsnorm_package_info *info, size_t files)
     rmsnorm_cli_print_json(root, false);
 }
 
+static int report_fault(bool json, const char *fault)
+{
+    if (json) {
+        report_json(NULL, 0, fault);
+    } else {
+        printf("FAILED  %s\n", fault);
+    }
+    return RMSNORM_CLI_NO;
+}
+
+/* What is in them is for their readers to judge; that they can be read at all is for everyone. */
+int rmsnorm_cli_package_cases(const rmsnorm_package *package)
+{
+    static const char *const names[] = {"test.json", "bench.json"};
+    for (size_t i = 0; i < 2; i++) {
+        size_t size;
+        json_error_t error;
+        const char *const text = rmsnorm_package_text(package, names[i], &size);
+        json_t *const root = text == NULL ? NULL : json_loadb(text, size, JSON_REJECT_DUPLICATES, &error);
+        if (text != NULL && root == NULL) {
+            return rmsnorm_cli_fail("%s:%d:%d: %s", names[i], error.line, error.column, error.text);
+        }
+        json_decref(root);
+    }
+    return RMSNORM_CLI_DONE;
+}
+
 static int verify(const char *folder, bool json)
 {
     rmsnorm_package *package;
@@ -112,17 +139,16 @@ static int verify(const char *folder, bool json)
         if (!rmsnorm_cli_package_is_wrong(status)) {
             return rmsnorm_cli_fail_library();
         }
-        if (json) {
-            report_json(NULL, 0);
-        } else {
-            printf("FAILED  %s\n", rmsnorm_last_error());
-        }
-        return RMSNORM_CLI_NO;
+        return report_fault(json, rmsnorm_last_error());
+    }
+    if (rmsnorm_cli_package_cases(package) != RMSNORM_CLI_DONE) {
+        rmsnorm_package_close(package);
+        return report_fault(json, rmsnorm_cli_sentence());
     }
     rmsnorm_package_describe(package, &info);
     const size_t files = count_files(package);
     if (json) {
-        report_json(&info, files);
+        report_json(&info, files, NULL);
     } else {
         printf("ok      ");
         rmsnorm_cli_show(stdout, info.name);

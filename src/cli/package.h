@@ -14,6 +14,9 @@ int rmsnorm_cli_package_render(int argc, char **argv);
 /* Whether a package that did not open is one that is wrong, rather than none at all or out of reach. */
 bool rmsnorm_cli_package_is_wrong(rmsnorm_status status);
 
+/* Refuses a test.json or bench.json that is there and is no JSON. */
+int rmsnorm_cli_package_cases(const rmsnorm_package *package);
+
 /* What sealing a package and drawing its card have changed. */
 typedef struct rmsnorm_cli_built {
     char name[160], id[192], before[192]; /* ids; before is empty where there was none */

@@ -91,7 +91,8 @@ int rmsnorm_cli_package_seal(const char *folder, bool write, rmsnorm_cli_built *
     if (rmsnorm_package_seal(folder, &package) != RMSNORM_OK) {
         return rmsnorm_cli_fail_library();
     }
-    const int code = seal(folder, package, write, built);
+    int code = rmsnorm_cli_package_cases(package);
+    code = code == RMSNORM_CLI_DONE ? seal(folder, package, write, built) : code;
     rmsnorm_package_close(package);
     return code;
 }

@@ -20,7 +20,10 @@ rmsnorm_status rmsnorm_planning_map(rmsnorm_planning *plan, rmsnorm_map **map)
 
 rmsnorm_status rmsnorm_planning_value(rmsnorm_planning *plan, const rmsnorm_formula *formula, rmsnorm_any *value)
 {
-    return rmsnorm_expression_evaluate(formula->expression, &plan->scope, &plan->evaluation, value);
+    RMSNORM_TRY(rmsnorm_expression_evaluate(formula->expression, &plan->scope, &plan->evaluation, value));
+    RMSNORM_CHECK(value->kind != RMSNORM_ANY_UNDEFINED, RMSNORM_MALFORMED, "manifest.json: `%s` has no value",
+                  formula->text);
+    return RMSNORM_OK;
 }
 
 rmsnorm_status rmsnorm_planning_integer(rmsnorm_planning *plan, const rmsnorm_formula *formula, int64_t least,

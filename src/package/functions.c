@@ -29,6 +29,9 @@ static rmsnorm_status need_shape(const char *function, const rmsnorm_any *value,
     RMSNORM_CHECK(value->kind == RMSNORM_ANY_LIST, RMSNORM_INVALID_ARGUMENT,
                   "%s: an argument is %s; allowed: a list of integers", function, rmsnorm_any_kind_name(value->kind));
     *list = value->as.list;
+    RMSNORM_CHECK((*list)->count <= RMSNORM_MAX_RANK, RMSNORM_INVALID_ARGUMENT,
+                  "%s: a list of %zu; allowed: at most %d, as tensors have dims", function, (*list)->count,
+                  RMSNORM_MAX_RANK);
     for (size_t i = 0; i < (*list)->count; i++) {
         int64_t number;
         RMSNORM_TRY(need_integer(function, &(*list)->items[i], &number));

@@ -325,6 +325,12 @@ static rmsnorm_status read_manifest(rmsnorm_reader *in, const rmsnorm_any *json,
     RMSNORM_TRY(read_constraints(in, json, manifest));
     RMSNORM_TRY(read_slots(in, json, "inputs", manifest, &manifest->inputs, &manifest->input_count));
     RMSNORM_TRY(read_slots(in, json, "outputs", manifest, &manifest->outputs, &manifest->output_count));
+    for (size_t i = 0; i < manifest->input_count; i++) {
+        for (size_t o = 0; o < manifest->output_count; o++) {
+            RMSNORM_CHECK(strcmp(manifest->inputs[i].key, manifest->outputs[o].key) != 0, RMSNORM_MALFORMED,
+                          "manifest.json: \"%s\" is the key of an input and of an output", manifest->inputs[i].key);
+        }
+    }
     RMSNORM_TRY(read_attributes(in, json, manifest));
     if (in->contract_only) {
         return RMSNORM_OK;

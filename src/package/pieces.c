@@ -75,6 +75,23 @@ static rmsnorm_status find_tensor(const rmsnorm_planning *planning, const rmsnor
                         draft->variant->name, name);
 }
 
+/* The newest of all against the device's buffers, and against the others: a buffer that is written is bound once. */
+static rmsnorm_status check_range(const rmsnorm_planning *planning, rmsnorm_draft *draft, const ranges *all)
+{
+    const rmsnorm_binding *const own = &all->items[all->count].binding;
+    for (size_t i = 0; i < all->count; i++) {
+        const rmsnorm_binding *const other = &all->items[i].binding;
+        RMSNORM_CHECK(other->kind != own->kind || other->slot != own->slot || (!other->writes && !own->writes),
+                      RMSNORM_MALFORMED, "manifest.json: a pass of %s binds the buffer of %s twice and writes it",
+                      draft->variant->name, own->name);
+    }
+    if (own->size > planning->device.max_buffer_size) {
+        return rmsnorm_draft_refuse(draft, "%s takes %" PRIu64 " bytes, the device's largest buffer %" PRIu64,
+                                    own->name, own->size, planning->device.max_buffer_size);
+    }
+    return RMSNORM_OK;
+}
+
 static rmsnorm_status find_ranges(rmsnorm_planning *planning, const rmsnorm_manifest_pass *pass, rmsnorm_draft *draft,
                                   ranges *all)
 {
@@ -102,6 +119,7 @@ static rmsnorm_status find_ranges(rmsnorm_planning *planning, const rmsnorm_mani
             RMSNORM_TRY(rmsnorm_planning_integer(planning, &from->row_bytes, 0, &bytes));
             to->row_bytes = (uint64_t)bytes;
         }
+        RMSNORM_TRY(check_range(planning, draft, all));
         all->count++;
     }
     if (all->count > planning->device.max_storage_buffers_per_shader_stage) {
@@ -223,12 +241,13 @@ static int64_t rows_that_fit(const rmsnorm_planning *planning, const ranges *all
             fit = (int64_t)count / unit * unit;
         }
         if (fit <= 0) {
-            rmsnorm_draft_refuse(draft, "%s takes %" PRIu64 " bytes%s, the device binds at most %" PRIu64,
-                                 r->binding.name, r->row_bytes == 0 ? r->binding.size : r->row_bytes * (uint64_t)unit,
+            const uint64_t needed = r->row_bytes == 0 ? r->binding.size : r->row_bytes * (uint64_t)unit;
+            rmsnorm_draft_refuse(draft, "%s takes %" PRIu64 " bytes%s%s, the device binds at most %" PRIu64,
+                                 r->binding.name, needed,
                                  r->row_bytes == 0 ? ""
                                  : unit == 1       ? " in a row"
                                                    : " in two rows",
-                                 most);
+                                 needed <= most ? " behind an offset that is aligned" : "", most);
             return 0;
         }
     }
@@ -258,6 +277,10 @@ static rmsnorm_status bind_piece(rmsnorm_planning *planning, const ranges *all, 
             before = begin % alignment;
             bindings[i].offset = begin - before;
             bindings[i].size = (before + (uint64_t)count * r->row_bytes + 3) / 4 * 4;
+            RMSNORM_CHECK(bindings[i].size <= r->binding.size &&
+                              bindings[i].offset <= r->binding.size - bindings[i].size,
+                          RMSNORM_MALFORMED, "manifest.json: rowBytes of %s leads beyond its %" PRIu64 " bytes",
+                          r->binding.name, r->binding.size);
         } else {
             before = (uint64_t)first * r->row_bytes;
         }

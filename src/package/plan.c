@@ -160,6 +160,13 @@ static rmsnorm_status plan_outputs(rmsnorm_planning *planning, rmsnorm_plan *pla
         }
         output->dtype = planning->dtypes[1][i];
         RMSNORM_TRY(rmsnorm_planning_shape(planning, &manifest->outputs[i].shape, output));
+        if (manifest->outputs[i].rank.text != NULL) {
+            int64_t rank;
+            RMSNORM_TRY(rmsnorm_planning_integer(planning, &manifest->outputs[i].rank, 0, &rank));
+            RMSNORM_CHECK(rank == output->rank, RMSNORM_MALFORMED,
+                          "manifest.json: outputs.%s has the rank %" PRId64 " and a shape of %" PRId32 " dims",
+                          manifest->outputs[i].key, rank, output->rank);
+        }
         RMSNORM_TRY(check_in_place(planning, i, output));
     }
     return RMSNORM_OK;

@@ -133,8 +133,9 @@ static rmsnorm_status check_slots(const rmsnorm_planning *plan)
             RMSNORM_CHECK(manifest->inputs[i].optional, RMSNORM_INVALID_ARGUMENT, "%s: %s is missing", manifest->name,
                           manifest->inputs[i].onnx);
         }
-        RMSNORM_CHECK(i < manifest->output_count || !plan->request->wanted[i], RMSNORM_INVALID_ARGUMENT,
-                      "%s: output %zu is wanted; allowed: %zu outputs", manifest->name, i, manifest->output_count);
+        RMSNORM_CHECK(i < manifest->output_count || (!plan->request->wanted[i] && plan->request->in_place[i] == 0),
+                      RMSNORM_INVALID_ARGUMENT, "%s: output %zu is wanted or in place; allowed: %zu outputs",
+                      manifest->name, i, manifest->output_count);
     }
     return RMSNORM_OK;
 }
@@ -187,8 +188,9 @@ static rmsnorm_status add_slots(rmsnorm_planning *plan)
         const int shared = there ? plan->request->in_place[i] : 0;
         RMSNORM_CHECK(shared >= 0 && (size_t)shared <= manifest->input_count &&
                           (shared == 0 || plan->request->inputs[shared - 1] != NULL),
-                      RMSNORM_INVALID_ARGUMENT, "%s: %s is to share the buffer of input %d, which is not there",
-                      manifest->name, slot->onnx, shared - 1);
+                      RMSNORM_INVALID_ARGUMENT,
+                      "%s: in_place[%zu] is %d for %s; allowed: 0, or the number of an input that is there, from 1 on",
+                      manifest->name, i, shared, slot->onnx);
         RMSNORM_TRY(rmsnorm_planning_set(plan, present, slot->key, rmsnorm_any_boolean(there)));
         RMSNORM_TRY(rmsnorm_planning_set(plan, types, slot->key, rmsnorm_any_text(type_name(plan->dtypes[1][i]))));
         RMSNORM_TRY(rmsnorm_planning_set(plan, in_place, slot->key,
@@ -270,6 +272,7 @@ static rmsnorm_status add_tunables(rmsnorm_planning *plan)
                   RMSNORM_MAX_TUNABLES);
     for (size_t i = 0; i < plan->request->tunable_count; i++) {
         const rmsnorm_tunable *const given = &plan->request->tunables[i];
+        RMSNORM_CHECK(given->name != NULL, RMSNORM_INVALID_ARGUMENT, "%s: tunable %zu has no name", manifest->name, i);
         RMSNORM_CHECK(rmsnorm_map_get(tunables, given->name, strlen(given->name)) != NULL, RMSNORM_NOT_FOUND,
                       "%s: there is no tunable %s", manifest->name, given->name);
         RMSNORM_TRY(check_tunable(manifest, given));
@@ -324,6 +327,37 @@ static rmsnorm_status add_attributes(rmsnorm_planning *plan)
 
 #define STEPS 10000000
 
+/* The manifest's sentence; the condition itself where that has no text, as of a number that is not finite. */
+RMSNORM_COLD static rmsnorm_status refuse(rmsnorm_planning *plan, const rmsnorm_requirement *requirement)
+{
+    const char *const name = plan->package->manifest.name;
+    rmsnorm_any message;
+    if (rmsnorm_expression_evaluate(requirement->message, &plan->scope, &plan->evaluation, &message) != RMSNORM_OK ||
+        message.kind != RMSNORM_ANY_STRING) {
+        return rmsnorm_fail(RMSNORM_INVALID_ARGUMENT, "%s: allowed is only what fulfils %s", name,
+                            requirement->holds.text);
+    }
+    return rmsnorm_fail(RMSNORM_INVALID_ARGUMENT, "%s: %.*s", name,
+                        (int)(message.as.string.length < 512 ? message.as.string.length : 512), message.as.string.text);
+}
+
+/* The ranks that the manifest gives its inputs. */
+static rmsnorm_status check_ranks(rmsnorm_planning *plan)
+{
+    const rmsnorm_manifest *const manifest = &plan->package->manifest;
+    for (size_t i = 0; i < manifest->input_count; i++) {
+        const rmsnorm_tensor *const tensor = plan->request->inputs[i];
+        int64_t rank;
+        if (tensor == NULL || manifest->inputs[i].rank.text == NULL) {
+            continue;
+        }
+        RMSNORM_TRY(rmsnorm_planning_integer(plan, &manifest->inputs[i].rank, 0, &rank));
+        RMSNORM_CHECK(tensor->rank == rank, RMSNORM_INVALID_ARGUMENT, "%s: %s has rank %" PRId32 "; allowed: %" PRId64,
+                      manifest->name, manifest->inputs[i].onnx, tensor->rank, rank);
+    }
+    return RMSNORM_OK;
+}
+
 static rmsnorm_status check_requirements(rmsnorm_planning *plan)
 {
     const rmsnorm_manifest *const manifest = &plan->package->manifest;
@@ -332,13 +366,7 @@ static rmsnorm_status check_requirements(rmsnorm_planning *plan)
         bool holds;
         RMSNORM_TRY(rmsnorm_planning_flag(plan, &requirement->holds, &holds));
         if (!holds) {
-            rmsnorm_any message;
-            RMSNORM_TRY(rmsnorm_expression_evaluate(requirement->message, &plan->scope, &plan->evaluation, &message));
-            RMSNORM_CHECK(message.kind == RMSNORM_ANY_STRING, RMSNORM_MALFORMED,
-                          "manifest.json: require[%zu].message gives no text", i);
-            return rmsnorm_fail(RMSNORM_INVALID_ARGUMENT, "%s: %.*s", manifest->name,
-                                (int)(message.as.string.length < 512 ? message.as.string.length : 512),
-                                message.as.string.text);
+            return refuse(plan, requirement);
         }
     }
     return RMSNORM_OK;
@@ -386,5 +414,6 @@ rmsnorm_status rmsnorm_planning_start(rmsnorm_planning *plan, const rmsnorm_pack
     RMSNORM_TRY(add_tunables(plan));
     RMSNORM_TRY(add_device(plan));
     RMSNORM_TRY(check_requirements(plan));
+    RMSNORM_TRY(check_ranks(plan));
     return rmsnorm_planning_derive(plan, &package->manifest.derive);
 }

@@ -171,13 +171,16 @@ rmsnorm_status rmsnorm_run_sign(rmsnorm_rendering *run, const rmsnorm_term *term
 
 /* ---- Comparisons ----------------------------------------------------------------------------- */
 
+/* -1, 0, 1; UNORDERED when one of them is no number. */
+#define UNORDERED 2
+
 static int order_of(const rmsnorm_any *left, const rmsnorm_any *right)
 {
     if (left->kind == RMSNORM_ANY_INTEGER && right->kind == RMSNORM_ANY_INTEGER) {
         return (left->as.integer > right->as.integer) - (left->as.integer < right->as.integer);
     }
     const double a = rmsnorm_any_number(left), b = rmsnorm_any_number(right);
-    return (a > b) - (a < b);
+    return isnan(a) || isnan(b) ? UNORDERED : (a > b) - (a < b);
 }
 
 static bool is_nothing(const rmsnorm_any *value)
@@ -258,6 +261,9 @@ static rmsnorm_status equals(rmsnorm_rendering *run, const rmsnorm_link *link, c
     if (b.kind == RMSNORM_ANY_STRING && is_number(&a)) {
         return equals_read(run, link, &b, &a, equal);
     }
+    if (a.kind == RMSNORM_ANY_STRING && b.kind == RMSNORM_ANY_STRING) {
+        RMSNORM_TRY(rmsnorm_run_spend(run, link->at, a.as.string.length / 16));
+    }
     *equal = rmsnorm_any_is_same(&a, &b);
     return RMSNORM_OK;
 }
@@ -304,6 +310,9 @@ static rmsnorm_status is_in(rmsnorm_rendering *run, const rmsnorm_link *link, co
 
 static bool order_holds(rmsnorm_link_kind kind, int order)
 {
+    if (order == UNORDERED) {
+        return false;
+    }
     switch (kind) {
     case LINK_LESS:
         return order < 0;

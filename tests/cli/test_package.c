@@ -64,6 +64,15 @@ static void wrong_lines(void **state)
     REFUSED("rmsnorm package render - --context -", "template and context are both '-'");
 }
 
+static void cases_must_be_readable(void **state)
+{
+    (void)state;
+    DONE("cp -r " NAME " broken && printf nonsense >broken/build/webgpu/bench.json");
+    REFUSED("rmsnorm package build broken", "bench.json:1:");
+    DONE("rm broken/build/webgpu/bench.json broken/build/webgpu/test.json");
+    DONE("rmsnorm package build broken");
+}
+
 static void a_new_package_verifies(void **state)
 {
     (void)state;
@@ -214,6 +223,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         IN_FOLDER(help),
         IN_FOLDER(wrong_lines),
+        IN_FOLDER(cases_must_be_readable),
         IN_FOLDER(a_new_package_verifies),
         IN_FOLDER(a_new_package_plans),
         IN_FOLDER(verify_says_no),

@@ -383,9 +383,11 @@ static void test_the_callers_rounding_mode_and_flushing_do_not_matter(void **sta
     }
 }
 
-static float statistic_of_a_long_row(const rmsnorm_options *options, float *input, float *output)
+static float statistic_of_a_long_row(const rmsnorm_options *options)
 {
     enum { LENGTH = 40000 };
+    static float input[LENGTH];
+    static float output[LENGTH];
     const rmsnorm_operator *const op = rmsnorm_operator_find("", "SimplifiedLayerNormalization", 0);
     float gamma = 1;
     float statistic = 0;
@@ -408,14 +410,12 @@ static float statistic_of_a_long_row(const rmsnorm_options *options, float *inpu
 static void test_the_statistic_of_a_shared_row_does_not_depend_on_the_callers_rounding_mode(void **state)
 {
     (void)state;
-    static float input[40000];
-    static float output[40000];
     rmsnorm_pool *pool;
     rmsnorm_options options = RMSNORM_OPTIONS_INIT;
-    const float alone = statistic_of_a_long_row(&options, input, output);
+    const float alone = statistic_of_a_long_row(&options);
     assert_int_equal(rmsnorm_pool_create(2, &pool), RMSNORM_OK);
     options.runner = rmsnorm_pool_runner(pool);
-    const float shared = statistic_of_a_long_row(&options, input, output);
+    const float shared = statistic_of_a_long_row(&options);
     rmsnorm_pool_destroy(pool);
     assert_memory_equal(&alone, &shared, sizeof alone);
 }

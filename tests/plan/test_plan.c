@@ -302,7 +302,7 @@ static void test_many_rows_fold_into_a_second_dimension(void **state)
         drawn d;
         rmsnorm_plan *plan;
         make_request(op_at(0), package_of(op_at(0)), rows[i], 2048, RMSNORM_FLOAT16, RMSNORM_FLOAT16, false, &d);
-        d.device.max_storage_buffer_binding_size = (uint64_t)1 << 32;
+        d.device.max_storage_buffer_binding_size = d.device.max_buffer_size = (uint64_t)1 << 32;
         assert_int_equal(rmsnorm_plan_make(d.package, &d.request, &plan), RMSNORM_OK);
         assert_int_equal(plan->pass_count, 1);
         const uint64_t groups = (uint64_t)plan->passes[0].workgroups[0] * plan->passes[0].workgroups[1];
