@@ -43,20 +43,25 @@ static rmsnorm_method method_of(const rmsnorm_rows *rows, rmsnorm_form form, rms
 /* Bytes of inputs and outputs. */
 static double footprint(const rmsnorm_rows *rows)
 {
-    const int64_t buffers = 2 + (rows->skip != NULL) + (rows->sum != NULL);
-    return (double)rows->rows * (double)rows->hidden_size *
-           (double)((int64_t)rmsnorm_dtype_size(rows->dtype) * buffers);
+    const int64_t buffers = 1 + (rows->skip != NULL) + (rows->sum != NULL);
+    const int64_t bytes =
+        (int64_t)rmsnorm_dtype_size(rows->dtype) * buffers + (int64_t)rmsnorm_dtype_size(rows->gamma_dtype);
+    return (double)rows->rows * (double)rows->hidden_size * (double)bytes;
+}
+
+static bool on_lines(const void *base, int64_t stride, size_t size)
+{
+    return (uintptr_t)base % 64 == 0 && stride * (int64_t)size % 64 == 0;
 }
 
 /* Whether an output is larger than what the cache keeps of it, is read by nobody soon, and starts every row on a cache line. */
 static bool streams(const rmsnorm_rows *rows)
 {
-    const int64_t size = (int64_t)rmsnorm_dtype_size(rows->dtype);
     const bool apart = rows->output != rows->input && rows->output != rows->skip &&
                        (rows->sum == NULL || (rows->sum != rows->input && rows->sum != rows->skip));
-    const bool aligned = (uintptr_t)rows->output % 64 == 0 && rows->output_stride * size % 64 == 0 &&
-                         (rows->sum == NULL || ((uintptr_t)rows->sum % 64 == 0 && rows->sum_stride * size % 64 == 0));
-    return footprint(rows) > STREAM_BYTES && apart && aligned;
+    return footprint(rows) > STREAM_BYTES && apart &&
+           on_lines(rows->output, rows->output_stride, rmsnorm_dtype_size(rows->gamma_dtype)) &&
+           on_lines(rows->sum, rows->sum_stride, rmsnorm_dtype_size(rows->dtype));
 }
 
 static bool has_one_gamma(const rmsnorm_problem *problem)
@@ -67,9 +72,10 @@ static bool has_one_gamma(const rmsnorm_problem *problem)
 
 static bool is_straight(const rmsnorm_problem *problem)
 {
-    const bool one_type = problem->rows.dtype == problem->rows.gamma_dtype && problem->rows.dtype != RMSNORM_DOUBLE;
-    return has_one_gamma(problem) && one_type && problem->rows.stash_dtype != RMSNORM_DOUBLE &&
-           problem->rows.hidden_size % RMSNORM_LANES == 0;
+    const rmsnorm_rows *const rows = &problem->rows;
+    const bool floats = rows->dtype != RMSNORM_DOUBLE && rows->gamma_dtype != RMSNORM_DOUBLE;
+    return floats && rows->stash_dtype != RMSNORM_DOUBLE && problem->inner_count == 1 &&
+           rows->hidden_size % RMSNORM_LANES == 0;
 }
 
 /* Rows from which on it pays to widen a narrow gamma once for all of them. */
@@ -126,7 +132,7 @@ static rmsnorm_choice choose(const rmsnorm_problem *problem, bool may_keep, bool
         .sum_in_range = method == CHAIN && x == BF16 ? kernels->sum[EXACT][x][residual] : NULL,
         .scale = scale_of(kernels, keeping, form, x, y, residual, rows->sum != NULL, wide),
         .step =
-            straight && keeping == KEPT_NOT ? kernels->step[form][x][residual][rows->sum != NULL][past_cache] : NULL,
+            straight && keeping == KEPT_NOT ? kernels->step[form][x][y][residual][rows->sum != NULL][past_cache] : NULL,
         .widen = wide ? kernels->widen[x] : NULL,
         .fence = past_cache ? kernels->fence : NULL,
     };

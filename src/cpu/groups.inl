@@ -123,6 +123,8 @@ INLINE void stream_group(rmsnorm_type type, bool paired, void *base, int64_t i, 
             vf_stream2_f16(p, group[v], group[v + 1]);
         } else if (paired) {
             vf_stream2_bf16(p, group[v], group[v + 1]);
+        } else {
+            vf_stream_two_bf16(p, group[v], group[v + 1]);
         }
     }
 }

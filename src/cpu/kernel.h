@@ -58,11 +58,11 @@ typedef void rmsnorm_scale_kernel(const rmsnorm_row *row, const void *gamma, int
 /* n elements of a narrow gamma as floats, in the order in which sum_kept leaves r: whole groups of RMSNORM_LANES are written. */
 typedef void rmsnorm_widen_kernel(const void *gamma, float *wide, int64_t n);
 
-/* The straight path: T = V, gamma of hidden_size elements. Scales row as a scale kernel does, and returns the sum of squares
- * of next as the sum kernel does; asks for ahead, which is read some calls later. All have n elements, a multiple of
- * RMSNORM_LANES. */
-typedef rmsnorm_sum rmsnorm_step_kernel(const rmsnorm_row *row, const void *gamma, double inv, const rmsnorm_row *next,
-                                        const rmsnorm_row *ahead, int64_t n);
+/* The straight path: floats of at most four bytes, gamma as a scale kernel takes it. Scales row as a scale kernel does, and returns
+ * the sum of squares of next as the sum kernel does; asks for ahead, which is read some calls later. All have n elements, a
+ * multiple of RMSNORM_LANES. */
+typedef rmsnorm_sum rmsnorm_step_kernel(const rmsnorm_row *row, const void *gamma, int64_t gamma_step, double inv,
+                                        const rmsnorm_row *next, const rmsnorm_row *ahead, int64_t n);
 
 /* One instruction set. Which entries exist is the list kernels.inc; choose.c picks no other. */
 typedef struct rmsnorm_kernels {
@@ -74,7 +74,8 @@ typedef struct rmsnorm_kernels {
     rmsnorm_scale_kernel *scale_kept[TYPE_COUNT][2][2]; /* the same, of r as a narrow sum_kept left it; gamma
                                                                      * narrow, or as widen leaves it */
     rmsnorm_widen_kernel *widen[TYPE_COUNT];
-    rmsnorm_step_kernel *step[FORM_COUNT][TYPE_COUNT][RESIDUAL_COUNT][2][2]; /* ... ; past the cache or not */
+    rmsnorm_step_kernel
+        *step[FORM_COUNT][TYPE_COUNT][TYPE_COUNT][RESIDUAL_COUNT][2][2]; /* by T, V; ... ; past the cache */
 } rmsnorm_kernels;
 
 extern const rmsnorm_kernels rmsnorm_kernels_scalar, rmsnorm_kernels_neon, rmsnorm_kernels_avx2, rmsnorm_kernels_avx512;

@@ -143,6 +143,22 @@ static void finish_row(const rmsnorm_problem *problem, const rmsnorm_choice *cho
     scale_row(problem, choice, &second, const_at(problem->rows.gamma, gamma_offset, gamma_size), by);
 }
 
+/* Scales a row that is one piece, and sums the next one. */
+static rmsnorm_sum step_row(const rmsnorm_problem *problem, const rmsnorm_choice *choice, int64_t index,
+                            const rmsnorm_row *row, double inv, const rmsnorm_row *next, const rmsnorm_row *ahead)
+{
+    const int64_t n = problem->rows.hidden_size;
+    const size_t size = rmsnorm_dtype_size(problem->rows.gamma_dtype);
+    const int64_t offset = walk(problem->outer, problem->outer_count, index);
+    const void *const gamma = const_at(problem->rows.gamma, offset, size);
+    if (problem->inner[0].stride != 0) {
+        return choice->step(row, gamma, RMSNORM_LANES, inv, next, ahead, n);
+    }
+    repeated same;
+    repeat(&same, gamma, size);
+    return choice->step(row, &same, 0, inv, next, ahead, n);
+}
+
 /* How far ahead of its first pass a row is asked for from memory. */
 #define AHEAD_BYTES 8192
 
@@ -171,8 +187,8 @@ void rmsnorm_rows_range(const rmsnorm_problem *problem, const rmsnorm_choice *ch
             finish_row(problem, choice, index, &row, wide, &now);
         } else if (steps && !now.special) {
             const rmsnorm_row later = row_at(rows, index + 1 + ahead < end ? index + 1 + ahead : index);
-            by = rmsnorm_factor_of(choice, &next, choice->step(&row, rows->gamma, now.inv, &next, &later, n), n,
-                                   epsilon);
+            const rmsnorm_sum sum = step_row(problem, choice, index, &row, now.inv, &next, &later);
+            by = rmsnorm_factor_of(choice, &next, sum, n, epsilon);
         } else {
             finish_row(problem, choice, index, &row, wide, &now);
             by = rmsnorm_factor_of(choice, &next, rmsnorm_sum_row(choice->sum, &next, n), n, epsilon);

@@ -46,18 +46,18 @@
     {                                                                                                            \
         scale(ONCE, type, type, residual, false, false, sum, row, gamma, gamma_step, inv, begin, end);           \
     }
-#define STEP(form, type, residual, sum)                                                                       \
-    static rmsnorm_sum step_##form##_##type##_##residual##_##sum(const rmsnorm_row *row, const void *gamma,   \
-                                                                 double inv, const rmsnorm_row *next,         \
-                                                                 const rmsnorm_row *ahead, int64_t n)         \
+#define STEP(form, type_x, type_y, residual, sum)                                                             \
+    static rmsnorm_sum step_##form##_##type_x##_##type_y##_##residual##_##sum(                                \
+        const rmsnorm_row *row, const void *gamma, int64_t gamma_step, double inv, const rmsnorm_row *next,   \
+        const rmsnorm_row *ahead, int64_t n)                                                                  \
     {                                                                                                         \
-        return step(form, type, residual, sum, false, row, gamma, inv, next, ahead, n);                       \
+        return step(form, type_x, type_y, residual, sum, false, row, gamma, gamma_step, inv, next, ahead, n); \
     }                                                                                                         \
-    static rmsnorm_sum stream_##form##_##type##_##residual##_##sum(const rmsnorm_row *row, const void *gamma, \
-                                                                   double inv, const rmsnorm_row *next,       \
-                                                                   const rmsnorm_row *ahead, int64_t n)       \
+    static rmsnorm_sum stream_##form##_##type_x##_##type_y##_##residual##_##sum(                              \
+        const rmsnorm_row *row, const void *gamma, int64_t gamma_step, double inv, const rmsnorm_row *next,   \
+        const rmsnorm_row *ahead, int64_t n)                                                                  \
     {                                                                                                         \
-        return step(form, type, residual, sum, true, row, gamma, inv, next, ahead, n);                        \
+        return step(form, type_x, type_y, residual, sum, true, row, gamma, gamma_step, inv, next, ahead, n);  \
     }
 #include "cpu/kernels.inc"
 
@@ -71,8 +71,8 @@ const rmsnorm_kernels TABLE = {
 #define SUM_KEPT(method, type, residual) .sum_kept[type][residual] = sum_kept_##type##_##residual,
 #define SCALE_KEPT(type, with, wide) .scale_kept[type][with][wide] = scale_kept_##type##_##with##_##wide,
 #define WIDEN(type) .widen[type] = widen_##type,
-#define STEP(form, type, residual, with)                                             \
-    .step[form][type][residual][with] = {step_##form##_##type##_##residual##_##with, \
-                                         stream_##form##_##type##_##residual##_##with},
+#define STEP(form, type_x, type_y, residual, with)                                                          \
+    .step[form][type_x][type_y][residual][with] = {step_##form##_##type_x##_##type_y##_##residual##_##with, \
+                                                   stream_##form##_##type_x##_##type_y##_##residual##_##with},
 #include "cpu/kernels.inc"
 };

@@ -18,14 +18,19 @@ INLINE void prefetch_inputs(rmsnorm_type type, rmsnorm_residual residual, const 
     }
 }
 
-INLINE void prefetch_outputs(rmsnorm_type type, bool sum, const rmsnorm_row *row, int64_t i)
+INLINE void prefetch_output(rmsnorm_type type, const void *base, int64_t i)
 {
     UNROLL
     for (int64_t byte = OUTPUT_AHEAD; byte < OUTPUT_AHEAD + RMSNORM_LANES * size_of(type); byte += LINE) {
-        vf_prefetch_output((const char *)at(type, row->output, i) + byte);
-        if (sum) {
-            vf_prefetch_output((const char *)at(type, row->sum, i) + byte);
-        }
+        vf_prefetch_output((const char *)at(type, base, i) + byte);
+    }
+}
+
+INLINE void prefetch_outputs(rmsnorm_type type, rmsnorm_type type_y, bool sum, const rmsnorm_row *row, int64_t i)
+{
+    prefetch_output(type_y, row->output, i);
+    if (sum) {
+        prefetch_output(type, row->sum, i);
     }
 }
 
@@ -61,11 +66,11 @@ INLINE int64_t next_group(places *all)
 
 /* Scales a row while it sums the next one: reading from memory and writing to it overlap. The sum is that of the sum kernels:
  * the same links, chains and lanes. */
-INLINE rmsnorm_sum step(rmsnorm_form form, rmsnorm_type type, rmsnorm_residual residual, bool sum, bool stream,
-                        const rmsnorm_row *row, const void *gamma, double inv, const rmsnorm_row *next,
-                        const rmsnorm_row *ahead, int64_t n)
+INLINE rmsnorm_sum step(rmsnorm_form form, rmsnorm_type type, rmsnorm_type type_y, rmsnorm_residual residual, bool sum,
+                        bool stream, const rmsnorm_row *row, const void *gamma, int64_t gamma_step, double inv,
+                        const rmsnorm_row *next, const rmsnorm_row *ahead, int64_t n)
 {
-    const bool chains = type != F32;
+    const bool chains = type != F32 && type_y != F32; /* as choose.c has it */
     const int64_t chain_elements = CHAIN_LENGTH * RMSNORM_LANES;
     const vf inv_float = vf_set((float)inv);
     vw lanes[VECTORS];
@@ -85,10 +90,10 @@ INLINE rmsnorm_sum step(rmsnorm_form form, rmsnorm_type type, rmsnorm_residual r
             if (stream) {
                 prefetch_inputs(type, residual, ahead, j);
             } else {
-                prefetch_outputs(type, sum, row, i);
+                prefetch_outputs(type, type_y, sum, row, i);
             }
-            scale_floats(form, type, type, residual, false, false, sum, stream, row, at(type, gamma, j), inv_float, j,
-                         RMSNORM_LANES);
+            scale_floats(form, type, type_y, residual, false, false, sum, stream, row,
+                         at(type_y, gamma, gamma_step == 0 ? 0 : j), inv_float, j, RMSNORM_LANES);
         }
         if (chains) {
             add_chain(chain, lanes);

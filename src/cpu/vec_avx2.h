@@ -124,6 +124,11 @@ static inline void vf_stream2_f16(void *p, vf first, vf second)
     _mm256_stream_si256((__m256i *)p, _mm256_set_m128i(high, low));
 }
 
+static inline void vf_stream_two_bf16(void *p, vf first, vf second)
+{
+    _mm256_stream_si256((__m256i *)p, _mm256_set_m128i(narrow_bf16(second), narrow_bf16(first)));
+}
+
 static inline void vf_stream2_bf16(void *p, vf even, vf odd)
 {
     _mm256_stream_si256((__m256i *)p, merge_bf16(even, odd));

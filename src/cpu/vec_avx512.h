@@ -93,6 +93,11 @@ static inline void vf_stream2_f16(void *p, vf first, vf second)
     _mm512_stream_si512(p, _mm512_inserti64x4(_mm512_castsi256_si512(narrow_f16(first)), narrow_f16(second), 1));
 }
 
+static inline void vf_stream_two_bf16(void *p, vf first, vf second)
+{
+    _mm512_stream_si512(p, _mm512_inserti64x4(_mm512_castsi256_si512(narrow_bf16(first)), narrow_bf16(second), 1));
+}
+
 static inline void vf_stream2_bf16(void *p, vf even, vf odd) { _mm512_stream_si512(p, merge_bf16(even, odd)); }
 
 static inline void vf_store2_n_bf16(void *p, vf even, vf odd, int n)

@@ -131,6 +131,12 @@ static inline void vf_stream2_f16(void *p, vf first, vf second)
     vf_store_f16((char *)p + 8, second);
 }
 
+static inline void vf_stream_two_bf16(void *p, vf first, vf second)
+{
+    vf_store_bf16(p, first);
+    vf_store_bf16((uint16_t *)p + VF, second);
+}
+
 static inline void vf_stream2_bf16(void *p, vf even, vf odd) { vf_store2_bf16(p, even, odd); }
 
 static inline vf vf_round_f16(vf a) { return widen_f16(narrow_f16(a)); }

@@ -66,6 +66,12 @@ static inline void vf_stream2_f16(void *p, vf first, vf second)
     vf_store_f16((char *)p + 2, second);
 }
 
+static inline void vf_stream_two_bf16(void *p, vf first, vf second)
+{
+    vf_store_bf16(p, first);
+    vf_store_bf16((uint16_t *)p + VF, second);
+}
+
 static inline void vf_stream2_bf16(void *p, vf even, vf odd)
 {
     vf_store_bf16(p, even);
