@@ -289,7 +289,7 @@ typedef struct rmsnorm_options {
 /* Computes the outputs given. Slots as in rmsnorm_infer; an optional output that is NULL or has NULL data is skipped.
  * dtype, rank and dims of an output must be what rmsnorm_infer says. An output may be exactly the buffer of an input of
  * the same type and shape; any other overlap is refused. All checks come before the first write. options may be NULL:
- * best ISA, in the calling thread. Formulas: ONNX RMSNormalization-23 (function body) and ONNX Runtime's contrib operators,
+ * best ISA, in the calling thread. Needs up to 40 KiB of stack and nothing else. Formulas: ONNX RMSNormalization-23 (function body) and ONNX Runtime's contrib operators,
  * with the arithmetic of docs/numerics.md. */
 RMSNORM_API rmsnorm_status rmsnorm_run(const rmsnorm_operator *op, const rmsnorm_attributes *attributes,
                                        const rmsnorm_tensor *const *inputs, size_t input_count,
