@@ -165,13 +165,17 @@ rmsnorm_status rmsnorm_package_open_files(const rmsnorm_package_file *files, siz
     return status;
 }
 
-rmsnorm_status rmsnorm_package_open(const char *folder, rmsnorm_package **package)
+rmsnorm_status rmsnorm_package_from_folder(const char *folder, rmsnorm_package_change *change,
+                                           rmsnorm_package **package)
 {
     rmsnorm_files files = {.items = NULL};
     *package = NULL;
     rmsnorm_package *made;
     RMSNORM_TRY(rmsnorm_package_begin(&made));
     rmsnorm_status status = rmsnorm_folder_read(&made->arena, folder, &files);
+    if (status == RMSNORM_OK && change != NULL) {
+        status = change(&made->arena, &files);
+    }
     if (status == RMSNORM_OK) {
         status = rmsnorm_package_finish(&made, &files);
     } else {
@@ -182,6 +186,11 @@ rmsnorm_status rmsnorm_package_open(const char *folder, rmsnorm_package **packag
     }
     *package = made;
     return RMSNORM_OK;
+}
+
+rmsnorm_status rmsnorm_package_open(const char *folder, rmsnorm_package **package)
+{
+    return rmsnorm_package_from_folder(folder, NULL, package);
 }
 
 rmsnorm_status rmsnorm_package_open_operator(const char *domain, const char *name, rmsnorm_package **package)

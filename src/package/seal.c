@@ -90,22 +90,5 @@ rmsnorm_status rmsnorm_package_renew(rmsnorm_arena *arena, const rmsnorm_files *
 
 rmsnorm_status rmsnorm_package_seal(const char *folder, rmsnorm_package **package)
 {
-    rmsnorm_files files = {.items = NULL};
-    *package = NULL;
-    rmsnorm_package *made;
-    RMSNORM_TRY(rmsnorm_package_begin(&made));
-    rmsnorm_status status = rmsnorm_folder_read(&made->arena, folder, &files);
-    if (status == RMSNORM_OK) {
-        status = rmsnorm_package_renew(&made->arena, &files);
-    }
-    if (status == RMSNORM_OK) {
-        status = rmsnorm_package_finish(&made, &files);
-    } else {
-        rmsnorm_package_close(made);
-    }
-    if (status != RMSNORM_OK) {
-        return rmsnorm_fail(status, "%s: %s", folder, rmsnorm_last_error());
-    }
-    *package = made;
-    return RMSNORM_OK;
+    return rmsnorm_package_from_folder(folder, rmsnorm_package_renew, package);
 }
