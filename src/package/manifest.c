@@ -16,35 +16,32 @@ static rmsnorm_dtype dtype_of(const rmsnorm_any *name)
     return rmsnorm_dtype_from_name(text);
 }
 
+static rmsnorm_status read_constraint(rmsnorm_reader *in, const char *name, const rmsnorm_any *json,
+                                      const void *context, void *item)
+{
+    rmsnorm_manifest_constraint *const constraint = item;
+    (void)context;
+    constraint->name = name;
+    if (json->kind != RMSNORM_ANY_LIST || json->as.list->count == 0) {
+        return rmsnorm_reader_wrong(in, json, "a list of element types");
+    }
+    for (size_t t = 0; t < json->as.list->count; t++) {
+        const rmsnorm_dtype dtype = dtype_of(&json->as.list->items[t]);
+        if (dtype == RMSNORM_UNDEFINED) {
+            return rmsnorm_reader_wrong(in, &json->as.list->items[t], "float32, float16, bfloat16, float64");
+        }
+        constraint->types |= RMSNORM_DTYPES(dtype);
+    }
+    return RMSNORM_OK;
+}
+
 static rmsnorm_status read_constraints(rmsnorm_reader *in, const rmsnorm_any *json, rmsnorm_manifest *manifest)
 {
     const rmsnorm_map *map;
+    void *items;
     RMSNORM_TRY(rmsnorm_reader_members(in, json, "typeConstraints", true, &map));
-    rmsnorm_manifest_constraint *const items = rmsnorm_reader_items(in, map->count, sizeof *items);
-    if (items == NULL) {
-        return RMSNORM_OUT_OF_MEMORY;
-    }
-    const size_t before = rmsnorm_reader_enter(in, "typeConstraints");
-    for (size_t i = 0; i < map->count; i++) {
-        const rmsnorm_any *const value = &map->entries[i].value;
-        items[i].name = rmsnorm_arena_copy(in->arena, map->entries[i].key, map->entries[i].length);
-        if (items[i].name == NULL) {
-            return RMSNORM_OUT_OF_MEMORY;
-        }
-        const size_t inside = rmsnorm_reader_enter(in, items[i].name);
-        if (value->kind != RMSNORM_ANY_LIST || value->as.list->count == 0) {
-            return rmsnorm_reader_wrong(in, value, "a list of element types");
-        }
-        for (size_t t = 0; t < value->as.list->count; t++) {
-            const rmsnorm_dtype dtype = dtype_of(&value->as.list->items[t]);
-            if (dtype == RMSNORM_UNDEFINED) {
-                return rmsnorm_reader_wrong(in, &value->as.list->items[t], "float32, float16, bfloat16, float64");
-            }
-            items[i].types |= RMSNORM_DTYPES(dtype);
-        }
-        rmsnorm_reader_leave(in, inside);
-    }
-    rmsnorm_reader_leave(in, before);
+    RMSNORM_TRY(rmsnorm_reader_each_member(in, "typeConstraints", map, sizeof *manifest->constraints, read_constraint,
+                                           NULL, &items));
     manifest->constraints = items;
     manifest->constraint_count = map->count;
     return RMSNORM_OK;
@@ -60,14 +57,21 @@ static bool is_type(const rmsnorm_manifest *manifest, const char *name)
     return rmsnorm_dtype_from_name(name) != RMSNORM_UNDEFINED;
 }
 
-static rmsnorm_status read_slot(rmsnorm_reader *in, const rmsnorm_manifest *manifest, const rmsnorm_entry *entry,
-                                bool output, rmsnorm_manifest_slot *slot)
+typedef struct slot_context {
+    const rmsnorm_manifest *manifest;
+    bool output;
+} slot_context;
+
+static rmsnorm_status read_slot(rmsnorm_reader *in, const char *name, const rmsnorm_any *json, const void *context,
+                                void *item)
 {
-    const rmsnorm_any *const json = &entry->value;
+    const slot_context *const known = context;
+    rmsnorm_manifest_slot *const slot = item;
+    slot->key = name;
     RMSNORM_READER_KEYS(in, json, "onnx", "dtype", "rank", "shape", "optional");
     RMSNORM_TRY(rmsnorm_reader_text(in, json, "onnx", &slot->onnx));
     RMSNORM_TRY(rmsnorm_reader_text(in, json, "dtype", &slot->type));
-    RMSNORM_CHECK(is_type(manifest, slot->type), RMSNORM_MALFORMED,
+    RMSNORM_CHECK(is_type(known->manifest, slot->type), RMSNORM_MALFORMED,
                   "manifest.json: %s.dtype is \"%s\"; allowed: a name of typeConstraints, or an element type", in->path,
                   slot->type);
     RMSNORM_TRY(rmsnorm_reader_flag(in, json, "optional", &slot->optional));
@@ -75,61 +79,47 @@ static rmsnorm_status read_slot(rmsnorm_reader *in, const rmsnorm_manifest *mani
         return RMSNORM_OK;
     }
     RMSNORM_TRY(rmsnorm_reader_formula_at(in, json, "rank", false, &slot->rank));
-    return rmsnorm_reader_formula_at(in, json, "shape", output, &slot->shape);
+    return rmsnorm_reader_formula_at(in, json, "shape", known->output, &slot->shape);
 }
 
 static rmsnorm_status read_slots(rmsnorm_reader *in, const rmsnorm_any *json, const char *key,
                                  const rmsnorm_manifest *manifest, const rmsnorm_manifest_slot **slots, size_t *count)
 {
+    const slot_context context = {manifest, strcmp(key, "outputs") == 0};
     const rmsnorm_map *map;
+    void *items;
     RMSNORM_TRY(rmsnorm_reader_members(in, json, key, true, &map));
-    const size_t before = rmsnorm_reader_enter(in, key);
     RMSNORM_CHECK(map->count >= 1 && map->count <= RMSNORM_MAX_SLOTS, RMSNORM_MALFORMED,
                   "manifest.json: %s has %zu members; allowed: 1 to %d", key, map->count, RMSNORM_MAX_SLOTS);
-    rmsnorm_manifest_slot *const items = rmsnorm_reader_items(in, map->count, sizeof *items);
-    if (items == NULL) {
-        return RMSNORM_OUT_OF_MEMORY;
-    }
-    for (size_t i = 0; i < map->count; i++) {
-        items[i].key = rmsnorm_arena_copy(in->arena, map->entries[i].key, map->entries[i].length);
-        if (items[i].key == NULL) {
-            return RMSNORM_OUT_OF_MEMORY;
-        }
-        const size_t inside = rmsnorm_reader_enter(in, items[i].key);
-        RMSNORM_TRY(read_slot(in, manifest, &map->entries[i], strcmp(key, "outputs") == 0, &items[i]));
-        rmsnorm_reader_leave(in, inside);
-    }
-    rmsnorm_reader_leave(in, before);
+    RMSNORM_TRY(rmsnorm_reader_each_member(in, key, map, sizeof **slots, read_slot, &context, &items));
     *slots = items;
     *count = map->count;
+    return RMSNORM_OK;
+}
+
+static rmsnorm_status read_attribute(rmsnorm_reader *in, const char *name, const rmsnorm_any *json, const void *context,
+                                     void *item)
+{
+    rmsnorm_manifest_attribute *const attribute = item;
+    (void)context;
+    attribute->name = name;
+    RMSNORM_READER_KEYS(in, json, "default");
+    const rmsnorm_any *const value = rmsnorm_reader_field(json, "default");
+    if (value == NULL || (value->kind != RMSNORM_ANY_INTEGER && value->kind != RMSNORM_ANY_FLOAT)) {
+        rmsnorm_reader_enter(in, "default");
+        return rmsnorm_reader_wrong(in, value, "a number");
+    }
+    attribute->value = *value;
     return RMSNORM_OK;
 }
 
 static rmsnorm_status read_attributes(rmsnorm_reader *in, const rmsnorm_any *json, rmsnorm_manifest *manifest)
 {
     const rmsnorm_map *map;
+    void *items;
     RMSNORM_TRY(rmsnorm_reader_members(in, json, "attributes", false, &map));
-    rmsnorm_manifest_attribute *const items = rmsnorm_reader_items(in, map->count, sizeof *items);
-    if (items == NULL) {
-        return RMSNORM_OUT_OF_MEMORY;
-    }
-    const size_t before = rmsnorm_reader_enter(in, "attributes");
-    for (size_t i = 0; i < map->count; i++) {
-        items[i].name = rmsnorm_arena_copy(in->arena, map->entries[i].key, map->entries[i].length);
-        if (items[i].name == NULL) {
-            return RMSNORM_OUT_OF_MEMORY;
-        }
-        const size_t inside = rmsnorm_reader_enter(in, items[i].name);
-        RMSNORM_READER_KEYS(in, &map->entries[i].value, "default");
-        const rmsnorm_any *const value = rmsnorm_reader_field(&map->entries[i].value, "default");
-        if (value == NULL || (value->kind != RMSNORM_ANY_INTEGER && value->kind != RMSNORM_ANY_FLOAT)) {
-            rmsnorm_reader_enter(in, "default");
-            return rmsnorm_reader_wrong(in, value, "a number");
-        }
-        items[i].value = *value;
-        rmsnorm_reader_leave(in, inside);
-    }
-    rmsnorm_reader_leave(in, before);
+    RMSNORM_TRY(
+        rmsnorm_reader_each_member(in, "attributes", map, sizeof *manifest->attributes, read_attribute, NULL, &items));
     manifest->attributes = items;
     manifest->attribute_count = map->count;
     return RMSNORM_OK;
@@ -137,46 +127,44 @@ static rmsnorm_status read_attributes(rmsnorm_reader *in, const rmsnorm_any *jso
 
 /* ---- What the planner adds ------------------------------------------------------------------- */
 
+static rmsnorm_status read_tunable(rmsnorm_reader *in, const char *name, const rmsnorm_any *json, const void *context,
+                                   void *item)
+{
+    rmsnorm_manifest_tunable *const tunable = item;
+    const rmsnorm_list *list;
+    (void)context;
+    tunable->name = name;
+    RMSNORM_READER_KEYS(in, json, "default", "values");
+    RMSNORM_TRY(rmsnorm_reader_integer(in, json, "default", &tunable->value));
+    RMSNORM_TRY(rmsnorm_reader_list(in, json, "values", true, &list));
+    int64_t *const values = rmsnorm_reader_items(in, list->count, sizeof *values);
+    if (values == NULL) {
+        return RMSNORM_OUT_OF_MEMORY;
+    }
+    const size_t before = rmsnorm_reader_enter(in, "values");
+    bool has_default = false;
+    for (size_t v = 0; v < list->count; v++) {
+        if (list->items[v].kind != RMSNORM_ANY_INTEGER) {
+            return rmsnorm_reader_wrong(in, &list->items[v], "integers");
+        }
+        values[v] = list->items[v].as.integer;
+        has_default = has_default || values[v] == tunable->value;
+    }
+    RMSNORM_CHECK(has_default, RMSNORM_MALFORMED, "manifest.json: %s lacks the default %lld", in->path,
+                  (long long)tunable->value);
+    rmsnorm_reader_leave(in, before);
+    tunable->values = values;
+    tunable->value_count = list->count;
+    return RMSNORM_OK;
+}
+
 static rmsnorm_status read_tunables(rmsnorm_reader *in, const rmsnorm_any *json, rmsnorm_manifest *manifest)
 {
     const rmsnorm_map *map;
+    void *items;
     RMSNORM_TRY(rmsnorm_reader_members(in, json, "tunables", false, &map));
-    rmsnorm_manifest_tunable *const items = rmsnorm_reader_items(in, map->count, sizeof *items);
-    if (items == NULL) {
-        return RMSNORM_OUT_OF_MEMORY;
-    }
-    const size_t before = rmsnorm_reader_enter(in, "tunables");
-    for (size_t i = 0; i < map->count; i++) {
-        const rmsnorm_any *const value = &map->entries[i].value;
-        items[i].name = rmsnorm_arena_copy(in->arena, map->entries[i].key, map->entries[i].length);
-        if (items[i].name == NULL) {
-            return RMSNORM_OUT_OF_MEMORY;
-        }
-        const size_t inside = rmsnorm_reader_enter(in, items[i].name);
-        RMSNORM_READER_KEYS(in, value, "default", "values");
-        RMSNORM_TRY(rmsnorm_reader_integer(in, value, "default", &items[i].value));
-        const rmsnorm_list *list;
-        RMSNORM_TRY(rmsnorm_reader_list(in, value, "values", true, &list));
-        int64_t *const values = rmsnorm_reader_items(in, list->count, sizeof *values);
-        if (values == NULL) {
-            return RMSNORM_OUT_OF_MEMORY;
-        }
-        rmsnorm_reader_enter(in, "values");
-        bool has_default = false;
-        for (size_t v = 0; v < list->count; v++) {
-            if (list->items[v].kind != RMSNORM_ANY_INTEGER) {
-                return rmsnorm_reader_wrong(in, &list->items[v], "integers");
-            }
-            values[v] = list->items[v].as.integer;
-            has_default = has_default || values[v] == items[i].value;
-        }
-        RMSNORM_CHECK(has_default, RMSNORM_MALFORMED, "manifest.json: %s lacks the default %lld", in->path,
-                      (long long)items[i].value);
-        items[i].values = values;
-        items[i].value_count = list->count;
-        rmsnorm_reader_leave(in, inside);
-    }
-    rmsnorm_reader_leave(in, before);
+    RMSNORM_TRY(
+        rmsnorm_reader_each_member(in, "tunables", map, sizeof *manifest->tunables, read_tunable, NULL, &items));
     manifest->tunables = items;
     manifest->tunable_count = map->count;
     return RMSNORM_OK;

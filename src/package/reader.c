@@ -194,27 +194,47 @@ rmsnorm_status rmsnorm_reader_formula_at(rmsnorm_reader *in, const rmsnorm_any *
     return RMSNORM_OK;
 }
 
+static rmsnorm_status read_named(rmsnorm_reader *in, const char *name, const rmsnorm_any *json, const void *context,
+                                 void *item)
+{
+    rmsnorm_named_formula *const formula = item;
+    (void)context;
+    formula->name = name;
+    return rmsnorm_reader_formula(in, json, &formula->formula);
+}
+
 rmsnorm_status rmsnorm_reader_formulas(rmsnorm_reader *in, const rmsnorm_any *object, const char *key,
                                        rmsnorm_formulas *formulas)
 {
     const rmsnorm_map *map;
+    void *items;
     RMSNORM_TRY(rmsnorm_reader_members(in, object, key, false, &map));
-    rmsnorm_named_formula *const items = rmsnorm_reader_items(in, map->count, sizeof *items);
-    if (items == NULL) {
+    RMSNORM_TRY(rmsnorm_reader_each_member(in, key, map, sizeof *formulas->items, read_named, NULL, &items));
+    formulas->items = items;
+    formulas->count = map->count;
+    return RMSNORM_OK;
+}
+
+/* ---- Members and items ----------------------------------------------------------------------- */
+
+rmsnorm_status rmsnorm_reader_each_member(rmsnorm_reader *in, const char *key, const rmsnorm_map *map, size_t size,
+                                          rmsnorm_reader_item *read, const void *context, void **items)
+{
+    char *const made = rmsnorm_reader_items(in, map->count, size);
+    if (made == NULL) {
         return RMSNORM_OUT_OF_MEMORY;
     }
     const size_t before = rmsnorm_reader_enter(in, key);
     for (size_t i = 0; i < map->count; i++) {
-        items[i].name = rmsnorm_arena_copy(in->arena, map->entries[i].key, map->entries[i].length);
-        if (items[i].name == NULL) {
+        const char *const name = rmsnorm_arena_copy(in->arena, map->entries[i].key, map->entries[i].length);
+        if (name == NULL) {
             return RMSNORM_OUT_OF_MEMORY;
         }
-        const size_t inside = rmsnorm_reader_enter(in, items[i].name);
-        RMSNORM_TRY(rmsnorm_reader_formula(in, &map->entries[i].value, &items[i].formula));
+        const size_t inside = rmsnorm_reader_enter(in, name);
+        RMSNORM_TRY(read(in, name, &map->entries[i].value, context, made + i * size));
         rmsnorm_reader_leave(in, inside);
     }
     rmsnorm_reader_leave(in, before);
-    formulas->items = items;
-    formulas->count = map->count;
+    *items = made;
     return RMSNORM_OK;
 }

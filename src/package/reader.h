@@ -52,4 +52,12 @@ rmsnorm_status rmsnorm_reader_formula_at(rmsnorm_reader *in, const rmsnorm_any *
 rmsnorm_status rmsnorm_reader_formulas(rmsnorm_reader *in, const rmsnorm_any *object, const char *key,
                                        rmsnorm_formulas *formulas);
 
+/* Reads one member of an object into its place among the items. */
+typedef rmsnorm_status rmsnorm_reader_item(rmsnorm_reader *in, const char *name, const rmsnorm_any *json,
+                                           const void *context, void *item);
+
+/* Every member of the object under key, with size bytes each for what is read. */
+rmsnorm_status rmsnorm_reader_each_member(rmsnorm_reader *in, const char *key, const rmsnorm_map *map, size_t size,
+                                          rmsnorm_reader_item *read, const void *context, void **items);
+
 #endif
