@@ -118,8 +118,12 @@ typedef struct rmsnorm_tunable {
 typedef struct rmsnorm_request {
     size_t struct_size;
     const rmsnorm_tensor *inputs[RMSNORM_MAX_SLOTS];
-    bool wanted[RMSNORM_MAX_SLOTS];       /* outputs beside the required ones */
-    int in_place[RMSNORM_MAX_SLOTS];      /* the input whose buffer the output shares, plus 1; 0: its own buffer */
+    bool wanted[RMSNORM_MAX_SLOTS];  /* outputs beside the required ones */
+    int in_place[RMSNORM_MAX_SLOTS]; /* the input whose buffer the output shares, plus 1; 0: its own buffer */
+    bool beside_output
+        [RMSNORM_MAX_SLOTS]; /* the input lies in a buffer that also holds an output, elsewhere in it: WebGPU
+                                              wants all its bindings to be of one kind, so the shader declares the input as
+                                              read_write, too */
     const rmsnorm_attributes *attributes; /* NULL: the manifest's defaults */
     const rmsnorm_device_profile *device; /* NULL: WebGPU's default limits, no features */
     rmsnorm_tunable tunables[RMSNORM_MAX_TUNABLES];
@@ -147,7 +151,7 @@ typedef struct rmsnorm_binding {
     const char *name; /* the variable in the shader */
     rmsnorm_buffer_kind kind;
     size_t slot; /* of the input or output, or the index of the scratch buffer */
-    bool writes;
+    bool writes; /* the shader declares it read_write */
     uint32_t binding;
     uint64_t offset, size; /* bytes */
 } rmsnorm_binding;

@@ -56,6 +56,7 @@ static rmsnorm_status find_tensor(const rmsnorm_planning *planning, const rmsnor
     for (size_t i = 0; i < manifest->input_count; i++) {
         if (strcmp(manifest->inputs[i].key, name) == 0 && planning->request->inputs[i] != NULL) {
             found->binding.kind = RMSNORM_BUFFER_INPUT;
+            found->binding.writes |= planning->request->beside_output[i];
             found->binding.slot = i;
             found->binding.size = tensor_bytes(planning->request->inputs[i]);
             found->element = rmsnorm_dtype_size(planning->request->inputs[i]->dtype);
