@@ -5,6 +5,7 @@
  * would be other nodes'. A call's time is the sum of its node's events. */
 #define _POSIX_C_SOURCE 200809L
 
+#include <fcntl.h>
 #include <jansson.h>
 #include <math.h>
 #include <stdlib.h>
@@ -61,6 +62,25 @@ static void *expect(const bench_case *what, const bench_data *data, char why[256
     return own.output;
 }
 
+/* The runtime's Dawn asks its device for the largest limits and prints a warning for two of them, for every session. */
+static bool open_quietly(bench_ort_session *session, const bench_case *what, const bench_data *data, char why[256])
+{
+    const int kept = dup(STDERR_FILENO);
+    const int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
+    (void)fflush(stderr);
+    if (kept >= 0 && nowhere >= 0) {
+        (void)dup2(nowhere, STDERR_FILENO);
+    }
+    const bool good = bench_ort_open(session, what, data, configure, why);
+    (void)fflush(stderr);
+    if (kept >= 0 && nowhere >= 0) {
+        (void)dup2(kept, STDERR_FILENO);
+    }
+    (void)close(nowhere);
+    (void)close(kept);
+    return good;
+}
+
 static bool is_right(const bench_case *what, const void *output, const void *expected, char why[256])
 {
     for (int64_t i = 0; i < what->rows * what->hidden_size; i++) {
@@ -88,7 +108,7 @@ static bool prepare(const bench_case *what, const bench_data *data, void **user,
         return false;
     }
     void *const expected = expect(what, data, why);
-    const bool good = expected != NULL && bench_ort_open(&state->session, what, data, configure, why) &&
+    const bool good = expected != NULL && open_quietly(&state->session, what, data, why) &&
                       bench_ort_run(&state->session, why) && is_right(what, data->output, expected, why);
     state->calls = 1;
     free(expected);
