@@ -238,17 +238,15 @@ static int read_case(const rmsnorm_cli_package_cases *cases, const json_t *objec
 
 /* ---- Running it ------------------------------------------------------------------------------ */
 
-static int compute(const rmsnorm_operator *op, call *state, const rmsnorm_options *options)
+static int compute(const rmsnorm_operator *op, call *state, const rmsnorm_cli_context *context)
 {
     const rmsnorm_tensor *inputs[RMSNORM_MAX_SLOTS];
     for (size_t i = 0; i < RMSNORM_MAX_SLOTS; ++i) {
         inputs[i] = state->sides[INPUT].given[i];
         state->outputs[i] = state->sides[OUTPUT].given[i] != NULL ? &state->results[i] : NULL;
     }
-    return rmsnorm_run_alloc(op, &state->attributes, inputs, op->input_count, state->outputs, op->output_count,
-                             options) == RMSNORM_OK
-               ? RMSNORM_CLI_DONE
-               : rmsnorm_cli_fail_library();
+    return rmsnorm_cli_context_run(context, op, &state->attributes, inputs, op->input_count, state->outputs,
+                                   op->output_count);
 }
 
 static int compare(const call *state, size_t count, rmsnorm_cli_results *results)
@@ -267,8 +265,8 @@ static int compare(const call *state, size_t count, rmsnorm_cli_results *results
     return code;
 }
 
-int rmsnorm_cli_package_cases_run(const rmsnorm_cli_package_cases *cases, size_t index, const rmsnorm_options *options,
-                                  rmsnorm_cli_results *results)
+int rmsnorm_cli_package_cases_run(const rmsnorm_cli_package_cases *cases, size_t index,
+                                  const rmsnorm_cli_context *context, rmsnorm_cli_results *results)
 {
     call *state = rmsnorm_cli_allocate(1, sizeof *state);
     *results = (rmsnorm_cli_results){.count = 0};
@@ -276,13 +274,13 @@ int rmsnorm_cli_package_cases_run(const rmsnorm_cli_package_cases *cases, size_t
     results->differences = rmsnorm_cli_allocate(RMSNORM_MAX_SLOTS, sizeof *results->differences);
     int code = read_case(cases, json_array_get(cases->list, index), state);
     if (code == RMSNORM_CLI_DONE) {
-        code = compute(cases->op, state, options);
+        code = compute(cases->op, state, context);
     }
     if (code == RMSNORM_CLI_DONE) {
         code = compare(state, cases->op->output_count, results);
         for (size_t i = 0; i < cases->op->output_count; ++i) {
             if (state->outputs[i] != NULL) {
-                rmsnorm_tensor_release(state->outputs[i], options);
+                rmsnorm_tensor_release(state->outputs[i], &context->options);
             }
         }
     }

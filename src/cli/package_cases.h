@@ -21,7 +21,7 @@ char *rmsnorm_cli_package_cases_name(const rmsnorm_cli_package_cases *cases, siz
 
 /* RMSNORM_CLI_DONE when the case is well-formed and each output that it lists is as expected, at most `ulp` steps off; else
  * the sentence says what is not. Free the results in both cases; their names live as long as the cases. */
-int rmsnorm_cli_package_cases_run(const rmsnorm_cli_package_cases *cases, size_t index, const rmsnorm_options *options,
-                                  rmsnorm_cli_results *results);
+int rmsnorm_cli_package_cases_run(const rmsnorm_cli_package_cases *cases, size_t index,
+                                  const rmsnorm_cli_context *context, rmsnorm_cli_results *results);
 
 #endif

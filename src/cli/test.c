@@ -132,7 +132,7 @@ static void test_folder(suite *all, const char *folder)
     }
     for (size_t i = 0; i < sets.count; ++i) {
         rmsnorm_cli_results results;
-        code = rmsnorm_cli_data_set_run(chain, sets.items[i], &all->chosen, &all->context->options, &results);
+        code = rmsnorm_cli_data_set_run(chain, sets.items[i], &all->chosen, all->context, &results);
         report(all, sets.items[i], code, &results);
         rmsnorm_cli_results_free(&results);
     }
@@ -146,7 +146,7 @@ static void test_package(suite *all, const rmsnorm_cli_package_cases *cases)
     for (size_t i = 0; i < rmsnorm_cli_package_cases_count(cases); ++i) {
         rmsnorm_cli_results results;
         char *name = rmsnorm_cli_package_cases_name(cases, i);
-        const int code = rmsnorm_cli_package_cases_run(cases, i, &all->context->options, &results);
+        const int code = rmsnorm_cli_package_cases_run(cases, i, all->context, &results);
         report(all, name, code, &results);
         rmsnorm_cli_results_free(&results);
         free(name);

@@ -78,6 +78,7 @@ static rmsnorm_status send(transfer *all, const rmsnorm_tensor *tensor, int64_t 
     rmsnorm_extent extent;
     rows from;
     to->tensor = *tensor;
+    to->tensor.row_stride = 0;
     all->in[slot] = to;
     RMSNORM_TRY(rmsnorm_tensor_extent(to, "an input", &extent));
     RMSNORM_CHECK(extent.bytes == 0 || tensor->data != NULL, RMSNORM_INVALID_ARGUMENT, "WebGPU: input %zu has no data",
@@ -97,6 +98,7 @@ static rmsnorm_status prepare(transfer *all, const rmsnorm_tensor *tensor, int64
     rmsnorm_webgpu_tensor *const to = &all->outputs[slot];
     rows unused;
     to->tensor = *tensor;
+    to->tensor.row_stride = 0;
     all->out[slot] = to;
     RMSNORM_TRY(rmsnorm_tensor_place(all->webgpu, to, "an output"));
     return read_rows(tensor, axis, "an output", &unused);

@@ -28,14 +28,14 @@ rmsnorm_status rmsnorm_extent_check(rmsnorm_webgpu *webgpu, const rmsnorm_extent
                                     const char *name)
 {
     RMSNORM_CHECK(extent->buffer != NULL, RMSNORM_INVALID_ARGUMENT, "WebGPU: %s has no buffer", name);
-    const uint64_t size = webgpu->functions.BufferGetSize(extent->buffer);
-    RMSNORM_CHECK(extent->begin <= size && extent->bytes <= size - extent->begin, RMSNORM_INVALID_ARGUMENT,
-                  "WebGPU: %s takes %llu bytes from offset %llu on; its buffer has %llu", name,
-                  (unsigned long long)extent->bytes, (unsigned long long)extent->begin, (unsigned long long)size);
     const uint32_t alignment = webgpu->adapter.profile.min_storage_buffer_offset_alignment;
     RMSNORM_CHECK(extent->begin % alignment == 0, RMSNORM_INVALID_ARGUMENT,
                   "WebGPU: %s begins at offset %llu; allowed on this device: multiples of %u", name,
                   (unsigned long long)extent->begin, alignment);
+    const uint64_t size = webgpu->functions.BufferGetSize(extent->buffer);
+    RMSNORM_CHECK(extent->begin <= size && extent->bytes <= size - extent->begin, RMSNORM_INVALID_ARGUMENT,
+                  "WebGPU: %s takes %llu bytes from offset %llu on; its buffer has %llu", name,
+                  (unsigned long long)extent->bytes, (unsigned long long)extent->begin, (unsigned long long)size);
     const WGPUBufferUsage has = webgpu->functions.BufferGetUsage(extent->buffer);
     RMSNORM_CHECK((has & usage) == usage, RMSNORM_INVALID_ARGUMENT, "WebGPU: the buffer of %s lacks the usage%s%s%s",
                   name, (usage & ~has & WGPUBufferUsage_Storage) != 0 ? " Storage" : "",
