@@ -161,6 +161,12 @@ RMSNORM_API rmsnorm_status rmsnorm_webgpu_run_host(rmsnorm_webgpu *webgpu, const
                                                    rmsnorm_tensor *const *outputs, size_t output_count,
                                                    const rmsnorm_webgpu_run_options *options);
 
+/* The plan that a run makes of such a request on this device, tuning looked up: its variant, shaders and dispatches. The request's
+ * device does not count. package NULL: the embedded one of the operator. Release it with rmsnorm_plan_release. */
+RMSNORM_API rmsnorm_status rmsnorm_webgpu_plan(rmsnorm_webgpu *webgpu, const rmsnorm_operator *op,
+                                               const rmsnorm_package *package, const rmsnorm_request *request,
+                                               rmsnorm_plan **plan);
+
 /* A plan of rmsnorm_plan_make, or one that the caller wrote: its bindings name inputs and outputs by slot. All buffers must be there;
  * of the options, encoder and seconds count. Pipelines are kept by their shader's text. */
 RMSNORM_API rmsnorm_status rmsnorm_webgpu_run_plan(rmsnorm_webgpu *webgpu, const rmsnorm_plan *plan,

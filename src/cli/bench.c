@@ -8,11 +8,13 @@
 #include <unistd.h>
 
 #include "bench/bench.h"
+#include "bench_gpu.h"
 #include "cli.h"
 #include "context.h"
+#include "gpu.h"
 #include "options.h"
 
-enum { OP = 1, SHAPE, DTYPE, GAMMA_DTYPE, BIAS, SUM, SECONDS, TABLE, MARKDOWN, SVG, PLAN };
+enum { OP = 1, SHAPE, DTYPE, GAMMA_DTYPE, BIAS, SUM, SECONDS, TABLE, MARKDOWN, SVG, PLAN, DEVICE, ADAPTER, BANDWIDTH };
 
 static const rmsnorm_cli_option options[] = {
     {OP, 0, "op", "[DOMAIN::]NAME", "the operator (SimplifiedLayerNormalization)"},
@@ -26,15 +28,22 @@ static const rmsnorm_cli_option options[] = {
     {MARKDOWN, 0, "markdown", NULL, "a Markdown table"},
     {SVG, 0, "svg", "FILE", "a chart too: time per element against bytes"},
     {PLAN, 0, "plan", NULL, "instead: how long the planner takes for a request to a kernel package"},
+    RMSNORM_CLI_GPU_DEVICE(DEVICE),
+    RMSNORM_CLI_GPU_ADAPTER(ADAPTER),
+    {BANDWIDTH, 0, "bandwidth", NULL, "instead, with --device webgpu: how fast a copy shader is, 64 MiB to 1 GiB"},
 };
 
 static const rmsnorm_cli_usage usage = {
     .command = "bench",
-    .synopsis = "[--op NAME] [--shape ROWSxHIDDEN] [--dtype DTYPE]...\n--table\n--plan",
+    .synopsis =
+        "[--op NAME] [--shape ROWSxHIDDEN] [--dtype DTYPE]...\n--table\n--plan\n--device webgpu [--table|--bandwidth|...]",
     .text =
         "Times rmsnorm_run, whole calls with their checks, beside ONNX Runtime (the library that the environment's\n"
         "RMSNORM_ORT_LIBRARY names, or the system's) and beside copies of as many bytes, interleaved in one process on\n"
-        "the same buffers. Shows medians, quartiles and ratios; `of copy` is the best copy's time by ours.\n",
+        "the same buffers. Shows medians, quartiles and ratios; `of copy` is the best copy's time by ours.\n\n"
+        "On a WebGPU device: kernel times by the device's clock, of ours as tuned there, of a copy shader that moves the same\n"
+        "bytes, of one run alone beside ONNX Runtime's WebGPU provider; and the host's time to submit a whole call. --table:\n"
+        "both operators, two types, eight shapes.\n",
     .options = options,
     .option_count = sizeof options / sizeof options[0],
     .computes = true,
@@ -44,9 +53,10 @@ enum { CASES_MAXIMUM = 64 };
 
 typedef struct request {
     bench_case one;
-    bool table, plan, markdown, gamma_given, names_case;
+    bool table, plan, markdown, bandwidth, gamma_given, names_case;
     double seconds;
     const char *svg;
+    rmsnorm_cli_gpu_words gpu;
 } request;
 
 static int read_shape(const char *text, bench_case *what)
@@ -115,9 +125,35 @@ static int take(int id, const char *value, request *asked)
     case SVG:
         asked->svg = value;
         return RMSNORM_CLI_DONE;
+    case DEVICE:
+        asked->gpu.device = value;
+        return RMSNORM_CLI_DONE;
+    case ADAPTER:
+        asked->gpu.adapter = value;
+        return RMSNORM_CLI_DONE;
+    case BANDWIDTH:
+        asked->bandwidth = true;
+        return RMSNORM_CLI_DONE;
     default:
         return rmsnorm_cli_fail("bench takes no argument, '%s' was given; --op and --shape name the case", value);
     }
+}
+
+static int check_gpu(const request *asked)
+{
+    if (rmsnorm_cli_gpu_check(&asked->gpu) != RMSNORM_CLI_DONE) {
+        return RMSNORM_CLI_BAD;
+    }
+    if (!rmsnorm_cli_gpu_wanted(&asked->gpu)) {
+        return asked->bandwidth ? rmsnorm_cli_fail("--bandwidth goes with --device webgpu") : RMSNORM_CLI_DONE;
+    }
+    if (asked->plan || asked->svg != NULL) {
+        return rmsnorm_cli_fail("--%s goes without --device webgpu", asked->plan ? "plan" : "svg");
+    }
+    const bool narrow =
+        (asked->one.dtype == RMSNORM_FLOAT || asked->one.dtype == RMSNORM_FLOAT16) &&
+        (!asked->gamma_given || asked->one.gamma_dtype == RMSNORM_FLOAT || asked->one.gamma_dtype == RMSNORM_FLOAT16);
+    return narrow ? RMSNORM_CLI_DONE : rmsnorm_cli_fail("WebGPU has the types float and float16 alone");
 }
 
 static int check(const request *asked)
@@ -133,7 +169,7 @@ static int check(const request *asked)
             "--table has its own cases: it goes without --op, --shape, --dtype, --gamma-dtype, --bias "
             "and --sum");
     }
-    return RMSNORM_CLI_DONE;
+    return check_gpu(asked);
 }
 
 /* What is measured now, on a terminal alone. */
@@ -221,6 +257,16 @@ int rmsnorm_cli_bench(int argc, char **argv)
     }
     if (code == RMSNORM_CLI_DONE && args.json && asked.markdown) {
         code = rmsnorm_cli_fail("--json and --markdown are two forms of the same answer: give one");
+    }
+    if (code == RMSNORM_CLI_DONE && rmsnorm_cli_gpu_wanted(&asked.gpu)) {
+        if (!asked.gamma_given) {
+            asked.one.gamma_dtype = asked.one.dtype;
+        }
+        return rmsnorm_cli_bench_gpu(asked.gpu.adapter, asked.table || asked.bandwidth ? NULL : &asked.one,
+                                     asked.bandwidth, asked.seconds,
+                                     args.json        ? RMSNORM_CLI_BENCH_JSON
+                                     : asked.markdown ? RMSNORM_CLI_BENCH_MARKDOWN
+                                                      : RMSNORM_CLI_BENCH_TEXT);
     }
     rmsnorm_cli_context context;
     if (code == RMSNORM_CLI_DONE) {

@@ -117,6 +117,17 @@ rmsnorm_status rmsnorm_webgpu_run_host(rmsnorm_webgpu *webgpu, const rmsnorm_ope
     return absent();
 }
 
+rmsnorm_status rmsnorm_webgpu_plan(rmsnorm_webgpu *webgpu, const rmsnorm_operator *op, const rmsnorm_package *package,
+                                   const rmsnorm_request *request, rmsnorm_plan **plan)
+{
+    (void)webgpu;
+    (void)op;
+    (void)package;
+    (void)request;
+    *plan = NULL;
+    return absent();
+}
+
 rmsnorm_status rmsnorm_webgpu_run_plan(rmsnorm_webgpu *webgpu, const rmsnorm_plan *plan,
                                        const rmsnorm_webgpu_tensor *const *inputs, size_t input_count,
                                        const rmsnorm_webgpu_tensor *const *outputs, size_t output_count,

@@ -3,6 +3,7 @@
 
 #include "operator/error.h"
 #include "webgpu/buffer.h"
+#include "webgpu/choose.h"
 #include "webgpu/programs.h"
 #include "webgpu/run.h"
 #include "webgpu/submit.h"
@@ -30,24 +31,6 @@ static const char *input_name(const call *what, size_t slot)
 static const char *output_name(const call *what, size_t slot)
 {
     return slot < what->info.output_count ? what->info.outputs[slot].onnx : "an output too many";
-}
-
-/* ---- Packages -------------------------------------------------------------------------------- */
-
-static rmsnorm_status find_package(rmsnorm_webgpu *webgpu, const rmsnorm_operator *op,
-                                   const rmsnorm_webgpu_run_options *options, const rmsnorm_package **package)
-{
-    *package = options->package;
-    if (*package == NULL) {
-        RMSNORM_CHECK((unsigned)op->kind < RMSNORM_WEBGPU_OPERATORS, RMSNORM_NOT_BUILT, "%s has no package here",
-                      op->name);
-        rmsnorm_package **const own = &webgpu->packages[op->kind];
-        if (*own == NULL) {
-            RMSNORM_TRY(rmsnorm_package_open_operator(op->domain, op->name, own));
-        }
-        *package = *own;
-    }
-    return RMSNORM_OK;
 }
 
 /* ---- Memory ---------------------------------------------------------------------------------- */
@@ -147,30 +130,6 @@ static rmsnorm_status check_memory(const call *what)
 
 /* ---- The plan -------------------------------------------------------------------------------- */
 
-static rmsnorm_status make_plan(const call *what, rmsnorm_plan **plan)
-{
-    rmsnorm_webgpu *const webgpu = what->webgpu;
-    const rmsnorm_request *const request = &what->request;
-    if (webgpu->tuning != NULL && !request->batch_invariant && request->variant == NULL &&
-        request->tunable_count == 0) {
-        char request_class[192];
-        rmsnorm_tuning_choice choice;
-        if (rmsnorm_tuning_class(what->package, request, request_class, sizeof request_class) == RMSNORM_OK &&
-            rmsnorm_tuning_find(webgpu->tuning, &webgpu->adapter, request_class, &choice)) {
-            rmsnorm_request tuned = *request;
-            tuned.variant = choice.variant[0] == '\0' ? NULL : choice.variant;
-            tuned.tunable_count = choice.tunable_count;
-            for (size_t i = 0; i < choice.tunable_count; i++) {
-                tuned.tunables[i] = (rmsnorm_tunable){choice.tunables[i].name, choice.tunables[i].value};
-            }
-            if (rmsnorm_plan_make(what->package, &tuned, plan) == RMSNORM_OK) {
-                return RMSNORM_OK;
-            }
-        }
-    }
-    return rmsnorm_plan_make(what->package, request, plan);
-}
-
 static rmsnorm_status find_program(const call *what, rmsnorm_program **program)
 {
     rmsnorm_program_key key;
@@ -180,7 +139,7 @@ static rmsnorm_status find_program(const call *what, rmsnorm_program **program)
         return RMSNORM_OK;
     }
     rmsnorm_plan *plan;
-    RMSNORM_TRY(make_plan(what, &plan));
+    RMSNORM_TRY(rmsnorm_webgpu_choose(what->webgpu, what->package, &what->request, &plan));
     return rmsnorm_programs_add(what->webgpu, &key, plan, program);
 }
 
@@ -324,7 +283,10 @@ rmsnorm_status rmsnorm_webgpu_run_locked(rmsnorm_webgpu *webgpu, const rmsnorm_o
     memset(&what, 0, sizeof what);
     what.webgpu = webgpu;
     what.options = options;
-    RMSNORM_TRY(find_package(webgpu, op, options, &what.package));
+    what.package = options->package;
+    if (what.package == NULL) {
+        RMSNORM_TRY(rmsnorm_webgpu_package(webgpu, op, &what.package));
+    }
     rmsnorm_package_describe(what.package, &what.info);
     RMSNORM_CHECK(input_count <= what.info.input_count && output_count <= what.info.output_count,
                   RMSNORM_INVALID_ARGUMENT, "%s: %zu inputs and %zu outputs; allowed: at most %zu and %zu", op->name,
