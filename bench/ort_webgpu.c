@@ -72,6 +72,9 @@ static bool open_quietly(bench_ort_session *session, const bench_case *what, con
         (void)dup2(nowhere, STDERR_FILENO);
     }
     const bool good = bench_ort_open(session, what, data, configure, why);
+    if (!good && strstr(why, "RequestAdapter") != NULL) {
+        snprintf(why, 256, "ONNX Runtime's WebGPU provider finds no adapter that it takes");
+    }
     (void)fflush(stderr);
     if (kept >= 0 && nowhere >= 0) {
         (void)dup2(kept, STDERR_FILENO);
