@@ -27,6 +27,7 @@ typedef struct bench_data {
 /* The same numbers in [-1, 1] each time. false: out of memory. Release it in either case. */
 bool bench_data_make(const bench_case *what, bench_data *data);
 void bench_data_release(bench_data *data);
+void bench_data_fill(rmsnorm_dtype dtype, void *buffer, int64_t count, uint64_t seed);
 double bench_data_get(rmsnorm_dtype dtype, const void *buffer, int64_t index);
 
 /* One way to do a case's work. prepare returns false, with a sentence in `why`, where it cannot take part. */

@@ -67,16 +67,20 @@ double bench_data_get(rmsnorm_dtype dtype, const void *buffer, int64_t i)
     }
 }
 
+void bench_data_fill(rmsnorm_dtype dtype, void *buffer, int64_t count, uint64_t seed)
+{
+    for (int64_t i = 0; i < count; i++) {
+        const double value = next_value(&seed);
+        put(dtype, buffer, i, value < 0 ? value - 0x1p-10 : value + 0x1p-10);
+    }
+}
+
 static void *make(rmsnorm_dtype dtype, int64_t count, uint64_t seed)
 {
     const size_t bytes = (size_t)count * rmsnorm_dtype_size(dtype);
     void *const buffer = aligned_alloc(PAGE, (bytes + PAGE - 1) / PAGE * PAGE);
-    if (buffer == NULL) {
-        return NULL;
-    }
-    for (int64_t i = 0; i < count; i++) {
-        const double value = next_value(&seed);
-        put(dtype, buffer, i, value < 0 ? value - 0x1p-10 : value + 0x1p-10);
+    if (buffer != NULL) {
+        bench_data_fill(dtype, buffer, count, seed);
     }
     return buffer;
 }
