@@ -74,6 +74,7 @@ static int run_on_gpu(const rmsnorm_cli_context *context, const rmsnorm_operator
 {
     rmsnorm_webgpu_run_options options = RMSNORM_WEBGPU_RUN_OPTIONS_INIT;
     options.batch_invariant = context->batch_invariant;
+    options.package = context->package;
     if (rmsnorm_infer(op, attributes, inputs, input_count, outputs, output_count, NULL) != RMSNORM_OK) {
         return rmsnorm_cli_fail_library();
     }

@@ -11,9 +11,10 @@ typedef struct rmsnorm_cli_context {
     rmsnorm_pool *pool; /* NULL: in the calling thread */
     rmsnorm_isa isa;    /* in use */
     size_t threads;
-    rmsnorm_webgpu *webgpu;  /* NULL: the CPU computes */
-    rmsnorm_adapter adapter; /* of webgpu */
-    bool batch_invariant;    /* on webgpu */
+    rmsnorm_webgpu *webgpu;         /* NULL: the CPU computes */
+    rmsnorm_adapter adapter;        /* of webgpu */
+    bool batch_invariant;           /* on webgpu */
+    const rmsnorm_package *package; /* on webgpu; NULL: the operator's own */
 } rmsnorm_cli_context;
 
 /* From the common options. Refuses an unknown RMSNORM_ISA. Close it also after a failure. */
