@@ -183,8 +183,8 @@ static int name_class(rmsnorm_cli_tune_result *result)
         made.inputs[i] = result->what->inputs[i].rank < 0 ? NULL : &result->what->inputs[i];
         made.wanted[i] = result->what->wanted[i];
     }
-    return rmsnorm_tuning_class(result->source->package, &made, result->request_class,
-                                sizeof result->request_class) == RMSNORM_OK
+    return rmsnorm_tuning_class(result->source->package, &made, result->request_class, sizeof result->request_class) ==
+                   RMSNORM_OK
                ? RMSNORM_CLI_DONE
                : rmsnorm_cli_fail_library();
 }
