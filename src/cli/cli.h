@@ -39,6 +39,7 @@ typedef struct rmsnorm_cli_command {
 
 int rmsnorm_cli_run(int argc, char **argv);
 int rmsnorm_cli_test(int argc, char **argv);
+int rmsnorm_cli_selftest(int argc, char **argv);
 int rmsnorm_cli_infer(int argc, char **argv);
 int rmsnorm_cli_describe(int argc, char **argv);
 int rmsnorm_cli_info(int argc, char **argv);

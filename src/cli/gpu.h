@@ -24,6 +24,15 @@ typedef struct rmsnorm_cli_gpu_words {
         id, 0, "adapter", "TEXT", "the adapter with TEXT in its name, vendor or backend (rmsnorm info)" \
     }
 
+#define RMSNORM_CLI_GPU_WITHOUT(id)                                                                          \
+    {                                                                                                        \
+        id, 0, "without", "FEATURE", "as if the adapter had no shader-f16, or no subgroups (again for both)" \
+    }
+#define RMSNORM_CLI_GPU_LIMIT(id)                                                                       \
+    {                                                                                                   \
+        id, 0, "limit", "NAME=N", "as if the adapter's limit were N, by WebGPU's name (again for more)" \
+    }
+
 /* Refuses a device that is neither cpu nor webgpu, and options of WebGPU without --device webgpu. */
 int rmsnorm_cli_gpu_check(const rmsnorm_cli_gpu_words *words);
 bool rmsnorm_cli_gpu_wanted(const rmsnorm_cli_gpu_words *words);

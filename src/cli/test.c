@@ -16,8 +16,8 @@ enum { DEVICE = 1, ADAPTER, WITHOUT, LIMIT, RTOL, ATOL };
 static const rmsnorm_cli_option options[] = {
     RMSNORM_CLI_GPU_DEVICE(DEVICE),
     RMSNORM_CLI_GPU_ADAPTER(ADAPTER),
-    {WITHOUT, 0, "without", "FEATURE", "as if the adapter had no shader-f16, or no subgroups (again for both)"},
-    {LIMIT, 0, "limit", "NAME=N", "as if the adapter's limit were N, by WebGPU's name (again for more)"},
+    RMSNORM_CLI_GPU_WITHOUT(WITHOUT),
+    RMSNORM_CLI_GPU_LIMIT(LIMIT),
     {RTOL, 0, "rtol", "X", "another relative tolerance, for every type (test folders)"},
     {ATOL, 0, "atol", "X", "another absolute tolerance, for every type (test folders)"},
 };
