@@ -2,12 +2,13 @@
 PREFIX ?= /usr/local
 PRESETS ?= dev clang asan ubsan tsan fuzz aarch64
 
-.PHONY: help run test fuzz bench install format clean distclean
+.PHONY: help run test fuzz bench bench-gpu install format clean distclean
 help:
 	@echo 'make run      build, then normalize a real ONNX node test and a Llama-shaped skip node'
 	@echo 'make test     every check; PRESETS="dev asan" for some of: $(PRESETS)'
 	@echo 'make fuzz     fuzz everything that parses; FUZZ_SECONDS=$(FUZZ_SECONDS) for each reader'
 	@echo 'make bench    time the table of docs/performance.md, beside ONNX Runtime and plain copies'
+	@echo 'make bench-gpu  check, tune and time on the GPU; GPU_SECONDS=$(GPU_SECONDS) for all of it'
 	@echo 'make install  libraries (static and shared), headers and command into $$(DESTDIR)$$(PREFIX), now $(DESTDIR)$(PREFIX)'
 	@echo 'make format   let clang-format write every C file'
 	@echo 'make clean    remove what was built; distclean: and what was fetched'
@@ -37,6 +38,11 @@ bench:
 	@RMSNORM_ORT_LIBRARY="$${RMSNORM_ORT_LIBRARY-build/deps/onnxruntime/libonnxruntime.so.1}" \
 	    build/release/rmsnorm bench --table --svg build/bench.svg
 	@echo 'the same as a chart: build/bench.svg'
+
+GPU_SECONDS ?= 480
+bench-gpu:
+	@scripts/bootstrap bench
+	@scripts/gpu-bench --seconds $(GPU_SECONDS)
 
 # The shared libraries first, so that the command that stays is the one linked statically.
 install:

@@ -78,7 +78,8 @@ void bench_gpu_print_markdown(FILE *file, const rmsnorm_adapter *adapter, const 
                               size_t count);
 void bench_gpu_print_json(FILE *file, const rmsnorm_adapter *adapter, const bench_gpu_result *results, size_t count);
 
-/* How fast the copy shader is with 64 MiB to 1 GiB, as far as the device has room. false: the last error says why not. */
-bool bench_gpu_bandwidth(rmsnorm_webgpu *webgpu, FILE *file, bool json);
+/* How fast the copy shader is with 64 MiB to 1 GiB, as far as the device has room and before `seconds` are over (0: all of it). false: the
+ * last error says why not. */
+bool bench_gpu_bandwidth(rmsnorm_webgpu *webgpu, double seconds, FILE *file, bool json);
 
 #endif

@@ -1,5 +1,9 @@
 /* gpu_bandwidth.c: how fast the copy shader is with much memory: what no kernel can beat. */
+#define _POSIX_C_SOURCE 200809L
+
+#include <math.h>
 #include <string.h>
+#include <time.h>
 
 #include "gpu.h"
 
@@ -47,8 +51,16 @@ static void print(FILE *file, bool json, const row *rows, size_t count)
     fputs(json ? "\n]\n" : "", file);
 }
 
-bool bench_gpu_bandwidth(rmsnorm_webgpu *webgpu, FILE *file, bool json)
+static double now(void)
 {
+    struct timespec clock;
+    clock_gettime(CLOCK_MONOTONIC, &clock);
+    return (double)clock.tv_sec + 1e-9 * (double)clock.tv_nsec;
+}
+
+bool bench_gpu_bandwidth(rmsnorm_webgpu *webgpu, double seconds, FILE *file, bool json)
+{
+    const double end = seconds > 0.0 ? now() + seconds : (double)INFINITY;
     rmsnorm_adapter adapter;
     row rows[ROWS];
     size_t count = 0;
@@ -56,7 +68,7 @@ bool bench_gpu_bandwidth(rmsnorm_webgpu *webgpu, FILE *file, bool json)
     bool good = true;
     for (int64_t bytes = LEAST; good && bytes <= MOST && (uint64_t)bytes <= adapter.profile.max_buffer_size;
          bytes *= 2) {
-        for (int half = 0; good && half < (adapter.profile.shader_f16 ? 2 : 1); half++) {
+        for (int half = 0; good && half < (adapter.profile.shader_f16 ? 2 : 1) && (count == 0 || now() < end); half++) {
             rows[count] = (row){.element = half != 0 ? RMSNORM_FLOAT16 : RMSNORM_FLOAT, .bytes = bytes};
             good = measure(webgpu, &rows[count]);
             count += good;

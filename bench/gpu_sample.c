@@ -55,7 +55,7 @@ bool bench_gpu_start(rmsnorm_webgpu *webgpu, bench_gpu_work *work)
 {
     double spent = 0.0;
     work->repeats = 1;
-    for (int i = 0; i < WARM_UPS_MAXIMUM && (i < 2 || spent < WARM_UP_US); i++) {
+    for (int i = 0; i < WARM_UPS_MAXIMUM && (i == 0 || spent < WARM_UP_US); i++) {
         const double us = bench_gpu_sample(webgpu, work);
         if (us < 0.0) {
             return false;

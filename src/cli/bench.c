@@ -14,7 +14,23 @@
 #include "gpu.h"
 #include "options.h"
 
-enum { OP = 1, SHAPE, DTYPE, GAMMA_DTYPE, BIAS, SUM, SECONDS, TABLE, MARKDOWN, SVG, PLAN, DEVICE, ADAPTER, BANDWIDTH };
+enum {
+    OP = 1,
+    SHAPE,
+    DTYPE,
+    GAMMA_DTYPE,
+    BIAS,
+    SUM,
+    SECONDS,
+    TABLE,
+    MARKDOWN,
+    SVG,
+    PLAN,
+    DEVICE,
+    ADAPTER,
+    BANDWIDTH,
+    TIME
+};
 
 static const rmsnorm_cli_option options[] = {
     {OP, 0, "op", "[DOMAIN::]NAME", "the operator (SimplifiedLayerNormalization)"},
@@ -31,6 +47,7 @@ static const rmsnorm_cli_option options[] = {
     RMSNORM_CLI_GPU_DEVICE(DEVICE),
     RMSNORM_CLI_GPU_ADAPTER(ADAPTER),
     {BANDWIDTH, 0, "bandwidth", NULL, "instead, with --device webgpu: how fast a copy shader is, 64 MiB to 1 GiB"},
+    {TIME, 0, "time", "SECONDS", "with --device webgpu: begin no further case after so long"},
 };
 
 static const rmsnorm_cli_usage usage = {
@@ -54,7 +71,7 @@ enum { CASES_MAXIMUM = 64 };
 typedef struct request {
     bench_case one;
     bool table, plan, markdown, bandwidth, gamma_given, names_case;
-    double seconds;
+    double seconds, time;
     const char *svg;
     rmsnorm_cli_gpu_words gpu;
 } request;
@@ -82,13 +99,13 @@ static int read_dtype(const char *name, const char *text, rmsnorm_dtype *dtype)
                : rmsnorm_cli_fail("%s is '%s', allowed are float, float16, bfloat16, double", name, text);
 }
 
-static int read_seconds(const char *text, double *seconds)
+static int read_seconds(const char *name, const char *text, double *seconds)
 {
     char *end;
     *seconds = strtod(text, &end);
     return *end == '\0' && end != text && *seconds > 0 && *seconds <= 3600
                ? RMSNORM_CLI_DONE
-               : rmsnorm_cli_fail("--seconds is '%s', allowed is a number above 0, at most 3600", text);
+               : rmsnorm_cli_fail("%s is '%s', allowed is a number above 0, at most 3600", name, text);
 }
 
 static int take(int id, const char *value, request *asked)
@@ -112,7 +129,9 @@ static int take(int id, const char *value, request *asked)
         asked->one.sum = true;
         return RMSNORM_CLI_DONE;
     case SECONDS:
-        return read_seconds(value, &asked->seconds);
+        return read_seconds("--seconds", value, &asked->seconds);
+    case TIME:
+        return read_seconds("--time", value, &asked->time);
     case TABLE:
         asked->table = true;
         return RMSNORM_CLI_DONE;
@@ -145,7 +164,9 @@ static int check_gpu(const request *asked)
         return RMSNORM_CLI_BAD;
     }
     if (!rmsnorm_cli_gpu_wanted(&asked->gpu)) {
-        return asked->bandwidth ? rmsnorm_cli_fail("--bandwidth goes with --device webgpu") : RMSNORM_CLI_DONE;
+        return asked->bandwidth || asked->time > 0
+                   ? rmsnorm_cli_fail("--%s goes with --device webgpu", asked->bandwidth ? "bandwidth" : "time")
+                   : RMSNORM_CLI_DONE;
     }
     if (asked->plan || asked->svg != NULL) {
         return rmsnorm_cli_fail("--%s goes without --device webgpu", asked->plan ? "plan" : "svg");
@@ -263,7 +284,7 @@ int rmsnorm_cli_bench(int argc, char **argv)
             asked.one.gamma_dtype = asked.one.dtype;
         }
         return rmsnorm_cli_bench_gpu(asked.gpu.adapter, asked.table || asked.bandwidth ? NULL : &asked.one,
-                                     asked.bandwidth, asked.seconds,
+                                     asked.bandwidth, asked.seconds, asked.time,
                                      args.json        ? RMSNORM_CLI_BENCH_JSON
                                      : asked.markdown ? RMSNORM_CLI_BENCH_MARKDOWN
                                                       : RMSNORM_CLI_BENCH_TEXT);

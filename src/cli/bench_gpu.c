@@ -4,8 +4,10 @@
 #include "bench_gpu.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "bench/gpu.h"
@@ -31,14 +33,27 @@ static void show_progress(size_t done, size_t count, const bench_case *what)
     }
 }
 
-static int measure(rmsnorm_webgpu *webgpu, const bench_case *cases, size_t count, double seconds,
+static double now(void)
+{
+    struct timespec clock;
+    (void)clock_gettime(CLOCK_MONOTONIC, &clock);
+    return (double)clock.tv_sec + 1e-9 * (double)clock.tv_nsec;
+}
+
+/* Leaves in *count how many were measured. */
+static int measure(rmsnorm_webgpu *webgpu, const bench_case *cases, size_t *count, double seconds, double time,
                    bench_gpu_result *results)
 {
-    for (size_t i = 0; i < count; i++) {
+    const double end = time > 0 ? now() + time : (double)INFINITY;
+    for (size_t i = 0; i < *count; i++) {
+        if (now() > end) {
+            *count = i;
+            break;
+        }
         char why[256];
-        show_progress(i, count, &cases[i]);
+        show_progress(i, *count, &cases[i]);
         const bool good = bench_gpu_measure(webgpu, &cases[i], seconds, &results[i], why);
-        show_progress(i, count, NULL);
+        show_progress(i, *count, NULL);
         if (!good) {
             return rmsnorm_cli_fail("%s %" PRId64 "x%" PRId64 ": %s", cases[i].op->name, cases[i].rows,
                                     cases[i].hidden_size, why);
@@ -47,7 +62,7 @@ static int measure(rmsnorm_webgpu *webgpu, const bench_case *cases, size_t count
     return RMSNORM_CLI_DONE;
 }
 
-static int bench(rmsnorm_webgpu *webgpu, const bench_case *cases, size_t count, double seconds,
+static int bench(rmsnorm_webgpu *webgpu, const bench_case *cases, size_t count, double seconds, double time,
                  rmsnorm_cli_bench_form form)
 {
     static bench_gpu_printer *const printers[] = {[RMSNORM_CLI_BENCH_TEXT] = bench_gpu_print_text,
@@ -56,7 +71,7 @@ static int bench(rmsnorm_webgpu *webgpu, const bench_case *cases, size_t count, 
     rmsnorm_adapter adapter;
     bench_gpu_result *const results = rmsnorm_cli_allocate(count, sizeof *results);
     rmsnorm_webgpu_describe(webgpu, &adapter);
-    const int code = measure(webgpu, cases, count, seconds, results);
+    const int code = measure(webgpu, cases, &count, seconds, time, results);
     if (code == RMSNORM_CLI_DONE) {
         printers[form](stdout, &adapter, results, count);
     }
@@ -64,7 +79,7 @@ static int bench(rmsnorm_webgpu *webgpu, const bench_case *cases, size_t count, 
     return code;
 }
 
-int rmsnorm_cli_bench_gpu(const char *adapter, const bench_case *one, bool bandwidth, double seconds,
+int rmsnorm_cli_bench_gpu(const char *adapter, const bench_case *one, bool bandwidth, double seconds, double time,
                           rmsnorm_cli_bench_form form)
 {
     rmsnorm_webgpu *webgpu;
@@ -73,13 +88,13 @@ int rmsnorm_cli_bench_gpu(const char *adapter, const bench_case *one, bool bandw
         return code;
     }
     if (bandwidth) {
-        code = bench_gpu_bandwidth(webgpu, stdout, form == RMSNORM_CLI_BENCH_JSON) ? RMSNORM_CLI_DONE
-                                                                                   : rmsnorm_cli_fail_library();
+        code = bench_gpu_bandwidth(webgpu, time, stdout, form == RMSNORM_CLI_BENCH_JSON) ? RMSNORM_CLI_DONE
+                                                                                         : rmsnorm_cli_fail_library();
     } else if (one != NULL) {
-        code = bench(webgpu, one, 1, seconds, form);
+        code = bench(webgpu, one, 1, seconds, time, form);
     } else {
         bench_case cases[CASES_MAXIMUM];
-        code = bench(webgpu, cases, bench_gpu_table(cases, CASES_MAXIMUM), seconds, form);
+        code = bench(webgpu, cases, bench_gpu_table(cases, CASES_MAXIMUM), seconds, time, form);
     }
     rmsnorm_webgpu_close(webgpu);
     return code;

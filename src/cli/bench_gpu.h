@@ -12,8 +12,9 @@ typedef enum rmsnorm_cli_bench_form {
     RMSNORM_CLI_BENCH_JSON
 } rmsnorm_cli_bench_form;
 
-/* Times one case, or with NULL those of the table, or how fast copies are. */
-int rmsnorm_cli_bench_gpu(const char *adapter, const bench_case *one, bool bandwidth, double seconds,
+/* Times one case, or with NULL those of the table, each for `seconds` and none begun after `time` (0: all); or how fast copies
+ * are. */
+int rmsnorm_cli_bench_gpu(const char *adapter, const bench_case *one, bool bandwidth, double seconds, double time,
                           rmsnorm_cli_bench_form form);
 
 #endif

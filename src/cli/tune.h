@@ -39,7 +39,7 @@ typedef struct rmsnorm_cli_tune_source {
 } rmsnorm_cli_tune_source;
 
 /* Takes an open package. With shapes ("128x4096") the cases are of those rows and widths, once for each choice of types and outputs
- * that bench.json has. Close it also after a failure. */
+ * that bench.json has, and of types with the required outputs alone. Close it also after a failure. */
 int rmsnorm_cli_tune_source_open(rmsnorm_package *package, const rmsnorm_cli_list *shapes,
                                  rmsnorm_cli_tune_source *source);
 void rmsnorm_cli_tune_source_close(rmsnorm_cli_tune_source *source);

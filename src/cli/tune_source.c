@@ -6,6 +6,7 @@
 
 #include "cli.h"
 #include "json.h"
+#include "text.h"
 #include "tune.h"
 
 /* ---- Variants and tunables ------------------------------------------------------------------- */
@@ -148,38 +149,53 @@ static int read_shape(const char *word, int64_t shape[2])
 }
 
 /* The case with other rows and another width: a tensor of one dim is a row. */
-static void reshape(rmsnorm_cli_tune_case *what, const char *word, const int64_t shape[2])
+static rmsnorm_cli_tune_case reshaped(const rmsnorm_cli_tune_source *source, const rmsnorm_cli_tune_case *from,
+                                      const char *word, const int64_t shape[2], bool optional)
 {
-    const char *dtype = "";
-    for (size_t i = RMSNORM_MAX_SLOTS; i-- > 0;) {
-        rmsnorm_tensor *const tensor = &what->inputs[i];
+    rmsnorm_cli_tune_case made = *from;
+    for (size_t i = 0; i < RMSNORM_MAX_SLOTS; ++i) {
+        rmsnorm_tensor *const tensor = &made.inputs[i];
         if (tensor->rank >= 1) {
             tensor->rank = tensor->rank == 1 ? 1 : 2;
             tensor->dims[0] = tensor->rank == 1 ? shape[1] : shape[0];
             tensor->dims[1] = tensor->rank == 1 ? 0 : shape[1];
-            dtype = rmsnorm_dtype_name(tensor->dtype);
         }
     }
-    (void)snprintf(what->name, sizeof what->name, "%.40s, %s", word, dtype);
+    made.name[0] = '\0';
+    rmsnorm_cli_append(made.name, sizeof made.name, "%.40s, %s", word, rmsnorm_dtype_name(made.inputs[0].dtype));
+    for (size_t i = 0; i < source->info.output_count; ++i) {
+        made.wanted[i] = made.wanted[i] && (optional || !source->info.outputs[i].optional);
+        if (made.wanted[i] && source->info.outputs[i].optional) {
+            rmsnorm_cli_append(made.name, sizeof made.name, " + %s", source->info.outputs[i].key);
+        }
+    }
+    return made;
+}
+
+/* Adds the case to those of the same shape, unless it is there. */
+static void add_new(rmsnorm_cli_tune_case *cases, size_t first, size_t *count, const rmsnorm_cli_tune_case *made)
+{
+    for (size_t i = first; i < *count; ++i) {
+        if (same_kind(&cases[i], made)) {
+            return;
+        }
+    }
+    cases[(*count)++] = *made;
 }
 
 static int replace_shapes(rmsnorm_cli_tune_source *source, const rmsnorm_cli_list *words)
 {
-    rmsnorm_cli_tune_case *const made = rmsnorm_cli_allocate(source->case_count * words->count, sizeof *made);
+    rmsnorm_cli_tune_case *const made = rmsnorm_cli_allocate(2 * source->case_count * words->count, sizeof *made);
     size_t count = 0;
     int code = RMSNORM_CLI_DONE;
     for (size_t w = 0; w < words->count && code == RMSNORM_CLI_DONE; ++w) {
+        const size_t first = count;
         int64_t shape[2];
         code = read_shape(words->items[w], shape);
-        for (size_t i = 0; i < source->case_count && code == RMSNORM_CLI_DONE; ++i) {
-            bool first = true;
-            for (size_t k = 0; k < i; ++k) {
-                first = first && !same_kind(&source->cases[i], &source->cases[k]);
-            }
-            if (first) {
-                made[count] = source->cases[i];
-                reshape(&made[count++], words->items[w], shape);
-            }
+        for (size_t i = 0; i < 2 * source->case_count && code == RMSNORM_CLI_DONE; ++i) {
+            const rmsnorm_cli_tune_case next =
+                reshaped(source, &source->cases[i / 2], words->items[w], shape, i % 2 != 0);
+            add_new(made, first, &count, &next);
         }
     }
     free(source->cases);

@@ -43,8 +43,8 @@ static void what_is_there_is_not_tried_again(void **state)
     assert_true(exists("t.json"));
     expect_state(TUNE "s --json", "kept", false);
     expect_state(TUNE "s --again --json", "tuned", true);
-    DONE(TUNE "s", "ai.onnx.SimplifiedLayerNormalization\n", "default us", "small", " (there already)\n",
-         "in t.json\n");
+    DONE("rmsnorm tune --device webgpu -o t.json s", "ai.onnx.SimplifiedLayerNormalization\n", "default us", "small",
+         " (there already)\n", "in t.json\n");
     DONE("ls -A | grep -c '^t.json'", "1\n"); /* no temporary file stays */
 }
 
@@ -52,6 +52,8 @@ static void other_shapes_take_the_place_of_the_cases(void **state)
 {
     (void)state;
     DONE(TUNE "s --shape 1x8 --shape 3x16", "1x8, float", "3x16, float");
+    DONE(TUNE "com.microsoft::SkipSimplifiedLayerNormalization --shape 9x8 --time 0.000001",
+         "the time is up: 4 of 4 cases were not begun\n"); /* float and float16, with the sum and without */
     DONE(TUNE "s --shape 9x8 --time 0.000001", "the time is up: 1 of 1 cases were not begun\n");
 }
 
