@@ -84,6 +84,10 @@ typedef struct rmsnorm_webgpu_options {
 /* A device and all that is kept for it: pipelines, plans, buffers. */
 typedef struct rmsnorm_webgpu rmsnorm_webgpu;
 
+/* The file of the WebGPU library that options lead to, as the system knows it: at most size bytes with the terminator.
+ * RMSNORM_NOT_FOUND when there is none: the sentence says what was tried. options may be NULL. */
+RMSNORM_API rmsnorm_status rmsnorm_webgpu_library(const rmsnorm_webgpu_options *options, char *path, size_t size);
+
 /* The adapters that options ask for: the first `capacity` of them into adapters, how many there are into *count. Finding none
  * is no error; not finding a library is RMSNORM_NOT_FOUND. options may be NULL. */
 RMSNORM_API rmsnorm_status rmsnorm_webgpu_adapters(const rmsnorm_webgpu_options *options, rmsnorm_adapter *adapters,

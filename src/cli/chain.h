@@ -2,6 +2,7 @@
 #ifndef RMSNORM_CLI_CHAIN_H
 #define RMSNORM_CLI_CHAIN_H
 
+#include "context.h"
 #include "rmsnorm/graph.h"
 #include "summary.h"
 
@@ -19,8 +20,8 @@ const rmsnorm_graph *rmsnorm_cli_chain_graph(const rmsnorm_cli_chain *chain);
 int rmsnorm_cli_chain_prepare(rmsnorm_cli_chain *chain, const rmsnorm_tensor *const *inputs,
                               const rmsnorm_tensor *const *defaults);
 
-/* Runs all nodes on the prepared inputs; a value is released after its last use. */
-int rmsnorm_cli_chain_compute(rmsnorm_cli_chain *chain, const rmsnorm_options *options);
+/* Runs all nodes on the prepared inputs; a value is released after its last use. Codes as of rmsnorm_cli_context_run. */
+int rmsnorm_cli_chain_compute(rmsnorm_cli_chain *chain, const rmsnorm_cli_context *context);
 
 /* Element type and shape of graph->outputs[index] once prepared, with data once computed, until the next rmsnorm_cli_chain_prepare. */
 const rmsnorm_tensor *rmsnorm_cli_chain_output(const rmsnorm_cli_chain *chain, size_t index);

@@ -85,11 +85,12 @@ static void gather(rmsnorm_cli_chain *chain, size_t index)
     }
 }
 
-static int fail_node(const rmsnorm_cli_chain *chain, size_t index)
+/* The sentence, with the node in front. */
+static void name_node(const rmsnorm_cli_chain *chain, size_t index)
 {
     char label[RMSNORM_CLI_LABEL];
-    return rmsnorm_cli_fail("%s: %s: %s", chain->path, rmsnorm_cli_node_label(chain, index, label),
-                            rmsnorm_last_error());
+    (void)rmsnorm_cli_fail("%s: %s: %s", chain->path, rmsnorm_cli_node_label(chain, index, label),
+                           rmsnorm_cli_sentence());
 }
 
 static int infer(rmsnorm_cli_chain *chain)
@@ -102,7 +103,9 @@ static int infer(rmsnorm_cli_chain *chain)
         gather(chain, i);
         if (rmsnorm_infer(node->op, &node->attributes, chain->input_tensors, chain->graph->nodes[i].input_count,
                           chain->output_tensors, chain->graph->nodes[i].output_count, NULL) != RMSNORM_OK) {
-            return fail_node(chain, i);
+            (void)rmsnorm_cli_fail_library();
+            name_node(chain, i);
+            return RMSNORM_CLI_BAD;
         }
     }
     return RMSNORM_CLI_DONE;
@@ -140,14 +143,16 @@ static void release(rmsnorm_cli_chain *chain, rmsnorm_cli_value *value)
     }
 }
 
-static int compute_node(rmsnorm_cli_chain *chain, size_t index)
+static int compute_node(rmsnorm_cli_chain *chain, size_t index, const rmsnorm_cli_context *context)
 {
     const rmsnorm_node *source = &chain->graph->nodes[index];
     const rmsnorm_cli_node *node = &chain->nodes[index];
     gather(chain, index);
-    if (rmsnorm_run_alloc(node->op, &node->attributes, chain->input_tensors, source->input_count, chain->output_tensors,
-                          source->output_count, &chain->options) != RMSNORM_OK) {
-        return fail_node(chain, index);
+    const int code = rmsnorm_cli_context_run(context, node->op, &node->attributes, chain->input_tensors,
+                                             source->input_count, chain->output_tensors, source->output_count);
+    if (code != RMSNORM_CLI_DONE) {
+        name_node(chain, index);
+        return code;
     }
     for (size_t j = 0; j < source->output_count; ++j) {
         if (node->outputs[j] != RMSNORM_CLI_NONE) {
@@ -197,12 +202,13 @@ int rmsnorm_cli_chain_prepare(rmsnorm_cli_chain *chain, const rmsnorm_tensor *co
     return check_all(chain, defaults);
 }
 
-int rmsnorm_cli_chain_compute(rmsnorm_cli_chain *chain, const rmsnorm_options *options)
+int rmsnorm_cli_chain_compute(rmsnorm_cli_chain *chain, const rmsnorm_cli_context *context)
 {
-    chain->options = *options;
+    chain->options = context->options;
     for (size_t i = 0; i < chain->graph->node_count; ++i) {
-        if (chain->nodes[i].op != NULL && compute_node(chain, i) != RMSNORM_CLI_DONE) {
-            return RMSNORM_CLI_BAD;
+        const int code = chain->nodes[i].op != NULL ? compute_node(chain, i, context) : RMSNORM_CLI_DONE;
+        if (code != RMSNORM_CLI_DONE) {
+            return code;
         }
     }
     for (size_t i = 0; i < chain->graph->output_count; ++i) {

@@ -12,8 +12,9 @@
 
 enum {
     RMSNORM_CLI_DONE = 0,
-    RMSNORM_CLI_NO = 1, /* the answer is no: a test failed */
-    RMSNORM_CLI_BAD = 2 /* usage, bad input, or the system refused */
+    RMSNORM_CLI_NO = 1,     /* the answer is no: a test failed */
+    RMSNORM_CLI_BAD = 2,    /* usage, bad input, or the system refused */
+    RMSNORM_CLI_SKIPPED = 3 /* no exit code: the device does not take it, and the sentence says why */
 };
 
 /* Keeps the sentence (one line of at most 1023 bytes, made safe for a terminal) and returns RMSNORM_CLI_BAD. Nothing is
@@ -38,6 +39,7 @@ typedef struct rmsnorm_cli_command {
 
 int rmsnorm_cli_run(int argc, char **argv);
 int rmsnorm_cli_test(int argc, char **argv);
+int rmsnorm_cli_selftest(int argc, char **argv);
 int rmsnorm_cli_infer(int argc, char **argv);
 int rmsnorm_cli_describe(int argc, char **argv);
 int rmsnorm_cli_info(int argc, char **argv);

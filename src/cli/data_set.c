@@ -83,7 +83,7 @@ static int compare(const rmsnorm_cli_chain *chain, const tensors *expected, cons
 }
 
 int rmsnorm_cli_data_set_run(rmsnorm_cli_chain *chain, const char *set, const rmsnorm_cli_tolerance *chosen,
-                             const rmsnorm_options *options, rmsnorm_cli_results *results)
+                             const rmsnorm_cli_context *context, rmsnorm_cli_results *results)
 {
     const rmsnorm_graph *graph = rmsnorm_cli_chain_graph(chain);
     tensors inputs = {.count = 0};
@@ -99,7 +99,7 @@ int rmsnorm_cli_data_set_run(rmsnorm_cli_chain *chain, const char *set, const rm
         code = rmsnorm_cli_chain_prepare(chain, inputs.by_value, NULL);
     }
     if (code == RMSNORM_CLI_DONE) {
-        code = rmsnorm_cli_chain_compute(chain, options);
+        code = rmsnorm_cli_chain_compute(chain, context);
     }
     if (code == RMSNORM_CLI_DONE) {
         code = compare(chain, &outputs, chosen, results);

@@ -70,6 +70,11 @@ double rmsnorm_cli_element(const rmsnorm_tensor *tensor, int64_t index)
     }
 }
 
+double rmsnorm_cli_smallest_normal(rmsnorm_dtype dtype)
+{
+    return dtype == RMSNORM_FLOAT16 ? 0x1p-14 : dtype == RMSNORM_DOUBLE ? 0x1p-1022 : 0x1p-126;
+}
+
 void rmsnorm_cli_element_store(rmsnorm_tensor *tensor, int64_t index, double value)
 {
     const float single = (float)value;

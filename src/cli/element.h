@@ -8,6 +8,9 @@
 /* Element `index` of a contiguous tensor of one of the four types. Exact. */
 double rmsnorm_cli_element(const rmsnorm_tensor *tensor, int64_t index);
 
+/* The smallest number of the type that is not subnormal. */
+double rmsnorm_cli_smallest_normal(rmsnorm_dtype dtype);
+
 /* Stores a value rounded to nearest even; beyond the range that is infinity. */
 void rmsnorm_cli_element_store(rmsnorm_tensor *tensor, int64_t index, double value);
 

@@ -2,10 +2,12 @@
 #define _XOPEN_SOURCE 700
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #include "cli.h"
 #include "context.h"
+#include "info_gpu.h"
 #include "json.h"
 #include "options.h"
 
@@ -13,7 +15,10 @@ static const rmsnorm_cli_usage usage = {
     .command = "info",
     .synopsis = "",
     .text =
-        "Shows the version, the instruction sets compiled in and runnable here, the one in use, caches and threads.\n",
+        "Shows the version, the instruction sets compiled in and runnable here, the one in use, caches and threads;\n"
+        "the WebGPU library, and its adapters with driver, features and the limits that plans depend on. Each is opened\n"
+        "once: a feature is shown when what it is for works. An adapter's profile in --json is what\n"
+        "rmsnorm plan --device-profile reads.\n",
     .computes = true,
 };
 
@@ -46,7 +51,7 @@ static long core_count(void)
 static const char *const cache_names[CACHE_COUNT] = {"L1 data", "L2", "L3"};
 static const char *const cache_keys[CACHE_COUNT] = {"l1_data", "l2", "l3"};
 
-static void print_text(const rmsnorm_cli_context *context)
+static void print_text(const rmsnorm_cli_context *context, const rmsnorm_cli_gpus *gpus)
 {
     printf("rmsnorm %s\n\nInstruction set  compiled  runnable\n", rmsnorm_version());
     for (int i = 0; i < ISA_COUNT; ++i) {
@@ -64,9 +69,10 @@ static void print_text(const rmsnorm_cli_context *context)
         }
     }
     printf("\nThreads  %zu in use, %ld cores\n", context->threads, core_count());
+    rmsnorm_cli_gpus_text(gpus);
 }
 
-static void print_json(const rmsnorm_cli_context *context)
+static void print_json(const rmsnorm_cli_context *context, const rmsnorm_cli_gpus *gpus)
 {
     json_t *sets = json_array();
     for (int i = 0; i < ISA_COUNT; ++i) {
@@ -88,6 +94,7 @@ static void print_json(const rmsnorm_cli_context *context)
     (void)json_object_set_new(root, "caches", caches);
     (void)json_object_set_new(root, "cores", json_integer(core_count()));
     (void)json_object_set_new(root, "threads", json_integer((json_int_t)context->threads));
+    (void)json_object_set_new(root, "webgpu", rmsnorm_cli_gpus_json(gpus));
     rmsnorm_cli_print_json(root, true);
 }
 
@@ -105,7 +112,10 @@ int rmsnorm_cli_info(int argc, char **argv)
     rmsnorm_cli_context context;
     const int code = rmsnorm_cli_context_open(&args, &context);
     if (code == RMSNORM_CLI_DONE) {
-        (args.json ? print_json : print_text)(&context);
+        rmsnorm_cli_gpus gpus;
+        rmsnorm_cli_gpus_find(&gpus);
+        (args.json ? print_json : print_text)(&context, &gpus);
+        free(gpus.items);
     }
     rmsnorm_cli_context_close(&context);
     return code;

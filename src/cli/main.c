@@ -16,6 +16,7 @@
 static const rmsnorm_cli_command commands[] = {
     {"run", "run a model, or one operator, on tensor files", rmsnorm_cli_run},
     {"test", "run ONNX-style test folders, and the cases of kernel packages", rmsnorm_cli_test},
+    {"selftest", "the worked examples on every device: which is to be trusted", rmsnorm_cli_selftest},
     {"infer", "types, shapes and memory of an operator's outputs, also for symbolic shapes", rmsnorm_cli_infer},
     {"plan", "the shaders and dispatches of a request to a WebGPU device", rmsnorm_cli_plan},
     {"describe", "the operators: types, inputs, outputs, attributes", rmsnorm_cli_describe},

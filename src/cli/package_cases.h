@@ -1,4 +1,4 @@
-/* package_cases.h: the cases of a kernel package, test.json, on the operators of the CPU. */
+/* package_cases.h: the cases of a kernel package, test.json, on the CPU or with its shaders on a WebGPU device. */
 #ifndef RMSNORM_CLI_PACKAGE_CASES_H
 #define RMSNORM_CLI_PACKAGE_CASES_H
 
@@ -20,8 +20,9 @@ size_t rmsnorm_cli_package_cases_count(const rmsnorm_cli_package_cases *cases);
 char *rmsnorm_cli_package_cases_name(const rmsnorm_cli_package_cases *cases, size_t index);
 
 /* RMSNORM_CLI_DONE when the case is well-formed and each output that it lists is as expected, at most `ulp` steps off; else
- * the sentence says what is not. Free the results in both cases; their names live as long as the cases. */
-int rmsnorm_cli_package_cases_run(const rmsnorm_cli_package_cases *cases, size_t index, const rmsnorm_options *options,
-                                  rmsnorm_cli_results *results);
+ * the sentence says what is not, or, with RMSNORM_CLI_SKIPPED, why the device does not take it. Free the results in any case;
+ * their names live as long as the cases. */
+int rmsnorm_cli_package_cases_run(const rmsnorm_cli_package_cases *cases, size_t index,
+                                  const rmsnorm_cli_context *context, rmsnorm_cli_results *results);
 
 #endif

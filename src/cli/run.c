@@ -6,7 +6,7 @@
 #include "cli.h"
 #include "operand.h"
 
-enum { OP = 1, ATTRIBUTE, INPUT, OUTPUT, OUTPUT_DIR };
+enum { OP = 1, ATTRIBUTE, INPUT, OUTPUT, OUTPUT_DIR, DEVICE, ADAPTER, BATCH_INVARIANT };
 
 static const rmsnorm_cli_option options[] = {
     {OP, 0, "op", "NAME", "run one operator: [DOMAIN::]NAME, see rmsnorm describe"},
@@ -14,6 +14,9 @@ static const rmsnorm_cli_option options[] = {
     {INPUT, 0, "input", "NAME=FILE", "an input of the model by name (again for more)"},
     {OUTPUT, 'o', "output", "NAME[=FILE]", "write an output; without FILE ask for it (again for more)"},
     {OUTPUT_DIR, 0, "output-dir", "DIR", "write every output to DIR/NAME.npy; DIR is made, its parent must be there"},
+    RMSNORM_CLI_GPU_DEVICE(DEVICE),
+    RMSNORM_CLI_GPU_ADAPTER(ADAPTER),
+    {BATCH_INVARIANT, 0, "batch-invariant", NULL, "WebGPU: a row's bits do not depend on how many rows there are"},
 };
 
 static const rmsnorm_cli_usage usage = {
@@ -30,7 +33,8 @@ static const rmsnorm_cli_usage usage = {
         "A FILE is X.npy, X.npy:bfloat16 (2-byte items), X.pb (ONNX TensorProto), X.safetensors:TENSOR, or - for\n"
         "standard input or output; when an output goes to -, the report goes to standard error. A .safetensors output\n"
         "holds its tensor alone: an existing file with other tensors is not replaced. In DIR/NAME.npy the bytes of NAME\n"
-        "other than letters, digits, _, - and a . that is not the first become %XX.\n" RMSNORM_CLI_RANDOM_HELP,
+        "other than letters, digits, _, - and a . that is not the first become %XX.\n" RMSNORM_CLI_RANDOM_HELP
+        "WebGPU takes float and float16; on the CPU a row's bits never depend on other rows.\n",
     .options = options,
     .option_count = sizeof options / sizeof options[0],
     .again = 1UL << ATTRIBUTE | 1UL << INPUT | 1UL << OUTPUT,
@@ -61,6 +65,15 @@ static int parse(rmsnorm_cli_args *args, rmsnorm_cli_request *request)
         case OUTPUT_DIR:
             request->directory = value;
             break;
+        case DEVICE:
+            request->gpu.device = value;
+            break;
+        case ADAPTER:
+            request->gpu.adapter = value;
+            break;
+        case BATCH_INVARIANT:
+            request->batch_invariant = true;
+            break;
         default:
             request->json = args->json;
             return id;
@@ -85,6 +98,9 @@ static const char *model_among(const rmsnorm_cli_list *words)
 
 static int check(const rmsnorm_cli_request *request)
 {
+    if (rmsnorm_cli_gpu_check(&request->gpu) != RMSNORM_CLI_DONE) {
+        return RMSNORM_CLI_BAD;
+    }
     const char *model = request->op != NULL ? model_among(&request->words) : NULL;
     if (model != NULL) {
         return rmsnorm_cli_fail("the model '%s' and --op '%s' exclude each other, give one of them", model,
@@ -107,6 +123,20 @@ static int check(const rmsnorm_cli_request *request)
     return RMSNORM_CLI_DONE;
 }
 
+static int open_context(const rmsnorm_cli_args *args, rmsnorm_cli_request *request)
+{
+    if (!rmsnorm_cli_gpu_wanted(&request->gpu)) {
+        return rmsnorm_cli_context_open(args, &request->context);
+    }
+    rmsnorm_webgpu *webgpu;
+    if (rmsnorm_cli_gpu_open(request->gpu.adapter, NULL, &webgpu) != RMSNORM_CLI_DONE) {
+        return RMSNORM_CLI_BAD;
+    }
+    rmsnorm_cli_context_open_gpu(webgpu, &request->context);
+    request->context.batch_invariant = request->batch_invariant;
+    return RMSNORM_CLI_DONE;
+}
+
 int rmsnorm_cli_run(int argc, char **argv)
 {
     rmsnorm_cli_args args = {.usage = &usage, .argc = argc, .argv = argv};
@@ -114,7 +144,7 @@ int rmsnorm_cli_run(int argc, char **argv)
     const int end = parse(&args, &request);
     int code = end == RMSNORM_CLI_END ? check(&request) : rmsnorm_cli_stopped(end);
     if (end == RMSNORM_CLI_END && code == RMSNORM_CLI_DONE) {
-        code = rmsnorm_cli_context_open(&args, &request.context);
+        code = open_context(&args, &request);
         if (code == RMSNORM_CLI_DONE) {
             code = request.op != NULL ? rmsnorm_cli_run_operator(&request) : rmsnorm_cli_run_model(&request);
         }
@@ -124,5 +154,5 @@ int rmsnorm_cli_run(int argc, char **argv)
     rmsnorm_cli_list_free(&request.attributes);
     rmsnorm_cli_list_free(&request.inputs);
     rmsnorm_cli_list_free(&request.outputs);
-    return code;
+    return code == RMSNORM_CLI_SKIPPED ? RMSNORM_CLI_BAD : code;
 }

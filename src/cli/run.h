@@ -3,6 +3,7 @@
 #define RMSNORM_CLI_RUN_H
 
 #include "context.h"
+#include "gpu.h"
 #include "options.h"
 
 typedef struct rmsnorm_cli_request {
@@ -10,7 +11,8 @@ typedef struct rmsnorm_cli_request {
     const char *directory;  /* --output-dir, or NULL */
     rmsnorm_cli_list words; /* the model and its files, or the operator's inputs */
     rmsnorm_cli_list attributes, inputs, outputs;
-    bool json;
+    bool json, batch_invariant;
+    rmsnorm_cli_gpu_words gpu;
     rmsnorm_cli_context context;
 } rmsnorm_cli_request;
 

@@ -135,7 +135,7 @@ static int compute(const rmsnorm_cli_request *request, rmsnorm_cli_chain *chain,
         code = plan_outputs(request, chain, results);
     }
     if (code == RMSNORM_CLI_DONE) {
-        code = rmsnorm_cli_chain_compute(chain, &request->context.options);
+        code = rmsnorm_cli_chain_compute(chain, &request->context);
     }
     if (code != RMSNORM_CLI_DONE) {
         return code;

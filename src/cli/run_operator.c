@@ -110,9 +110,10 @@ static int run(const rmsnorm_cli_request *request, call *state)
     if (code != RMSNORM_CLI_DONE) {
         return code;
     }
-    if (rmsnorm_run_alloc(op, &state->attributes, state->inputs, state->input_count, state->outputs, op->output_count,
-                          &request->context.options) != RMSNORM_OK) {
-        return rmsnorm_cli_fail_library();
+    code = rmsnorm_cli_context_run(&request->context, op, &state->attributes, state->inputs, state->input_count,
+                                   state->outputs, op->output_count);
+    if (code != RMSNORM_CLI_DONE) {
+        return code;
     }
     code = finish(request, state);
     for (size_t i = 0; i < op->output_count; ++i) {

@@ -81,6 +81,7 @@ static void print_output(FILE *file, const rmsnorm_cli_output *output)
 static void report_text(FILE *file, const rmsnorm_cli_report_data *data)
 {
     char attributes[RMSNORM_CLI_ATTRIBUTES];
+    char place[RMSNORM_CLI_PLACE];
     for (size_t i = 0; i < data->step_count && i < STEPS_SHOWN; ++i) {
         const rmsnorm_cli_step *step = &data->steps[i];
         if (step->node != NULL && step->node[0] != '\0') {
@@ -93,8 +94,7 @@ static void report_text(FILE *file, const rmsnorm_cli_report_data *data)
     if (data->step_count > STEPS_SHOWN) {
         fprintf(file, "... and %zu more nodes (--json lists all)\n", data->step_count - STEPS_SHOWN);
     }
-    fprintf(file, "on the CPU: %s, %zu thread%s\n", rmsnorm_isa_name(data->context->isa), data->context->threads,
-            data->context->threads == 1 ? "" : "s");
+    fprintf(file, "on %s\n", rmsnorm_cli_context_place(data->context, place));
     for (size_t i = 0; i < data->output_count; ++i) {
         print_output(file, &data->outputs[i]);
     }
@@ -127,6 +127,19 @@ static json_t *output_json(const rmsnorm_cli_output *output)
     return object;
 }
 
+static void device_json(json_t *root, const rmsnorm_cli_context *context)
+{
+    if (context->webgpu != NULL) {
+        (void)json_object_set_new(root, "device", json_string(rmsnorm_cli_device_key(RMSNORM_DEVICE_WEBGPU)));
+        (void)json_object_set_new(root, "adapter", rmsnorm_cli_json_text(context->adapter.name));
+        (void)json_object_set_new(root, "backend", rmsnorm_cli_json_text(context->adapter.backend));
+        return;
+    }
+    (void)json_object_set_new(root, "device", json_string(rmsnorm_cli_device_key(RMSNORM_DEVICE_CPU)));
+    (void)json_object_set_new(root, "isa", json_string(rmsnorm_isa_name(context->isa)));
+    (void)json_object_set_new(root, "threads", json_integer((json_int_t)context->threads));
+}
+
 static void report_json(const rmsnorm_cli_report_data *data)
 {
     json_t *nodes = json_array();
@@ -152,8 +165,7 @@ static void report_json(const rmsnorm_cli_report_data *data)
         (void)json_object_set_new(root, "model", rmsnorm_cli_json_text(data->model));
     }
     (void)json_object_set_new(root, "nodes", nodes);
-    (void)json_object_set_new(root, "isa", json_string(rmsnorm_isa_name(data->context->isa)));
-    (void)json_object_set_new(root, "threads", json_integer((json_int_t)data->context->threads));
+    device_json(root, data->context);
     (void)json_object_set_new(root, "outputs", outputs);
     rmsnorm_cli_print_json(root, narrow);
 }

@@ -1,23 +1,23 @@
 /* test.c: rmsnorm test: ONNX-style test folders and the cases of kernel packages. */
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cli.h"
-#include "compare.h"
-#include "context.h"
-#include "data_set.h"
 #include "folder.h"
-#include "json.h"
+#include "gpu.h"
 #include "options.h"
 #include "package_cases.h"
+#include "suite.h"
 #include "text.h"
 
-enum { DEVICE = 1, RTOL, ATOL };
+enum { DEVICE = 1, ADAPTER, WITHOUT, LIMIT, RTOL, ATOL };
 
 static const rmsnorm_cli_option options[] = {
-    {DEVICE, 0, "device", "DEVICE", "what computes: cpu (the default) or webgpu"},
+    RMSNORM_CLI_GPU_DEVICE(DEVICE),
+    RMSNORM_CLI_GPU_ADAPTER(ADAPTER),
+    RMSNORM_CLI_GPU_WITHOUT(WITHOUT),
+    RMSNORM_CLI_GPU_LIMIT(LIMIT),
     {RTOL, 0, "rtol", "X", "another relative tolerance, for every type (test folders)"},
     {ATOL, 0, "atol", "X", "another absolute tolerance, for every type (test folders)"},
 };
@@ -28,93 +28,29 @@ static const char about[] =
     "position. A DIR may be a kernel package as well, or a folder of them: every digest is checked, then each case of\n"
     "its test.json runs, with its own tolerance: so many steps from one value of the type to the next (ulp).\n"
     "Prints a line for each data set and case; the last line is 'N passed, N failed'. Exit code 1 if any failed.\n\n"
+    "With --device webgpu all of it runs on each adapter found, or on those that --adapter leaves; packages with their\n"
+    "own shaders. What an adapter does not take (a type, a size beyond its limits) is shown as skipped and counted apart;\n"
+    "exit code 1 also if nothing could be run. --without and --limit never widen what an adapter has.\n\n"
     "Differences allowed in test folders:\n%s.\n"
-    "NaN equals NaN, and infinities must be the same.\n"
+    "NaN equals NaN, and infinities must be the same. On WebGPU zero will do for a subnormal number.\n"
     "A double that the model computes in float (RMSNormalization with stash_type 1) may need another: --rtol 1e-5.\n";
 
-typedef struct suite {
+typedef struct request {
+    rmsnorm_cli_gpu_words gpu;
+    rmsnorm_cli_list directories;
     rmsnorm_cli_tolerance chosen;
-    const rmsnorm_cli_context *context;
-    json_t *tests; /* NULL: text */
-    size_t passed, failed;
-} suite;
+} request;
 
-/* "float 1e-7 + 1e-5 * |expected|, ...": for every type, from the one table. */
-static const char *tolerances(const rmsnorm_cli_tolerance *chosen, char text[RMSNORM_CLI_SHAPE])
-{
-    static const rmsnorm_dtype types[] = {RMSNORM_FLOAT, RMSNORM_DOUBLE, RMSNORM_FLOAT16, RMSNORM_BFLOAT16};
-    text[0] = '\0';
-    for (size_t i = 0; i < sizeof types / sizeof types[0]; ++i) {
-        char one[RMSNORM_CLI_TOLERANCE];
-        const rmsnorm_cli_tolerance tolerance = rmsnorm_cli_tolerance_of(types[i], chosen);
-        rmsnorm_cli_append(text, RMSNORM_CLI_SHAPE, "%s%s %s", i == 0 ? "" : ", ", rmsnorm_dtype_name(types[i]),
-                           rmsnorm_cli_tolerance_text(&tolerance, one));
-    }
-    return text;
-}
+/* What is to be tested; packages[i] is NULL where folder i is another test folder. */
+typedef struct work {
+    rmsnorm_cli_paths folders;
+    rmsnorm_cli_package_cases **packages;
+    size_t package_count;
+} work;
 
-/* What went wrong, without the folder when it begins with it: that stands in front already. */
-static const char *sentence_in(const char *folder)
-{
-    const char *sentence = rmsnorm_cli_sentence();
-    const size_t length = strlen(folder);
-    return strncmp(sentence, folder, length) == 0 && sentence[length] == '/' ? sentence + length + 1 : sentence;
-}
+/* ---- On one device --------------------------------------------------------------------------- */
 
-static void report(suite *all, const char *name, int code, const rmsnorm_cli_results *results)
-{
-    const bool ok = code == RMSNORM_CLI_DONE;
-    ++*(ok ? &all->passed : &all->failed);
-    if (all->tests != NULL) {
-        json_t *test = json_object();
-        (void)json_object_set_new(test, "name", rmsnorm_cli_json_text(name));
-        (void)json_object_set_new(test, "ok", json_boolean(ok));
-        if (!ok) {
-            (void)json_object_set_new(test, "error", json_string(sentence_in(name)));
-        }
-        json_t *differences = json_object();
-        for (size_t i = 0; i < results->count; ++i) {
-            json_t *value = rmsnorm_cli_json_number(results->differences[i].largest, false);
-            json_t *key = rmsnorm_cli_json_text(results->names[i]);
-            (void)json_object_set_new(differences, json_string_value(key), value);
-            json_decref(key);
-        }
-        (void)json_object_set_new(test, "largest_difference", differences);
-        (void)json_array_append_new(all->tests, test);
-        return;
-    }
-    fputs(ok ? "ok      " : "FAILED  ", stdout);
-    rmsnorm_cli_show(stdout, name);
-    printf(": ");
-    if (!ok) {
-        fputs(sentence_in(name), stdout);
-    }
-    for (size_t i = 0; i < results->count && ok; ++i) {
-        char number[RMSNORM_CLI_NUMBER];
-        printf("%s", i == 0 ? "largest difference " : ", ");
-        printf("%s", rmsnorm_cli_rounded(results->differences[i].largest, number));
-        if (results->differences[i].steps > 0) {
-            printf(" (%" PRIu64 " ulp)", results->differences[i].steps);
-        }
-        printf(" in ");
-        rmsnorm_cli_show(stdout, results->names[i]);
-    }
-    putchar('\n');
-    (void)fflush(stdout);
-}
-
-static void print_json(const suite *all, const rmsnorm_cli_tolerance *chosen)
-{
-    char text[RMSNORM_CLI_SHAPE];
-    json_t *root = json_object();
-    (void)json_object_set_new(root, "allowed_differences", json_string(tolerances(chosen, text)));
-    (void)json_object_set_new(root, "tests", all->tests);
-    (void)json_object_set_new(root, "passed", json_integer((json_int_t)all->passed));
-    (void)json_object_set_new(root, "failed", json_integer((json_int_t)all->failed));
-    rmsnorm_cli_print_json(root, false);
-}
-
-static void test_folder(suite *all, const char *folder)
+static void test_folder(rmsnorm_cli_suite *all, const char *folder)
 {
     const rmsnorm_cli_results none = {.count = 0};
     char *path = rmsnorm_cli_path_join(folder, "model.onnx");
@@ -128,12 +64,12 @@ static void test_folder(suite *all, const char *folder)
         code = rmsnorm_cli_fail("'%s' has a model and no test_data_set_0 to run it on", folder);
     }
     if (code != RMSNORM_CLI_DONE) {
-        report(all, folder, code, &none);
+        rmsnorm_cli_suite_report(all, folder, code, &none);
     }
     for (size_t i = 0; i < sets.count; ++i) {
         rmsnorm_cli_results results;
-        code = rmsnorm_cli_data_set_run(chain, sets.items[i], &all->chosen, &all->context->options, &results);
-        report(all, sets.items[i], code, &results);
+        code = rmsnorm_cli_data_set_run(chain, sets.items[i], &all->chosen, all->context, &results);
+        rmsnorm_cli_suite_report(all, sets.items[i], code, &results);
         rmsnorm_cli_results_free(&results);
     }
     rmsnorm_cli_chain_free(chain);
@@ -141,82 +77,147 @@ static void test_folder(suite *all, const char *folder)
     free(path);
 }
 
-static void test_package(suite *all, const rmsnorm_cli_package_cases *cases)
+static void test_package(rmsnorm_cli_suite *all, const rmsnorm_cli_package_cases *cases)
 {
     for (size_t i = 0; i < rmsnorm_cli_package_cases_count(cases); ++i) {
         rmsnorm_cli_results results;
         char *name = rmsnorm_cli_package_cases_name(cases, i);
-        const int code = rmsnorm_cli_package_cases_run(cases, i, &all->context->options, &results);
-        report(all, name, code, &results);
+        const int code = rmsnorm_cli_package_cases_run(cases, i, all->context, &results);
+        rmsnorm_cli_suite_report(all, name, code, &results);
         rmsnorm_cli_results_free(&results);
         free(name);
     }
 }
 
-/* The packages among the folders, NULL where there is another test folder: all are opened before the first case runs. */
-static int open_packages(const rmsnorm_cli_paths *folders, rmsnorm_cli_package_cases **packages, size_t *count)
+static void test_work(rmsnorm_cli_suite *all, const rmsnorm_cli_context *context, const work *todo)
 {
-    int code = RMSNORM_CLI_DONE;
-    for (size_t i = 0; i < folders->count && code == RMSNORM_CLI_DONE; ++i) {
-        if (rmsnorm_cli_folder_is_package(folders->items[i])) {
-            code = rmsnorm_cli_package_cases_open(folders->items[i], &packages[i]);
-            ++*count;
+    all->context = context;
+    all->chosen.flushes = context->webgpu != NULL;
+    for (size_t i = 0; i < todo->folders.count; ++i) {
+        if (todo->packages[i] != NULL) {
+            test_package(all, todo->packages[i]);
+        } else {
+            test_folder(all, todo->folders.items[i]);
         }
     }
-    return code;
 }
 
-static int test_all(suite *all, const rmsnorm_cli_paths *folders)
+static void print_tolerances(const rmsnorm_cli_suite *all, const work *todo)
 {
     char text[RMSNORM_CLI_SHAPE];
-    rmsnorm_cli_package_cases **packages = rmsnorm_cli_allocate(folders->count, sizeof(void *));
-    size_t package_count = 0;
-    int code = open_packages(folders, packages, &package_count);
+    if (all->tests == NULL && todo->package_count < todo->folders.count) {
+        printf("differences allowed: %s\n", rmsnorm_cli_suite_tolerances(&all->chosen, text));
+    }
+}
+
+/* ---- Devices --------------------------------------------------------------------------------- */
+
+static int test_cpu(rmsnorm_cli_suite *all, const rmsnorm_cli_args *args, const work *todo)
+{
+    rmsnorm_cli_context context;
+    const int code = rmsnorm_cli_context_open(args, &context);
     if (code == RMSNORM_CLI_DONE) {
-        if (all->tests == NULL && package_count < folders->count) {
-            printf("differences allowed: %s\n", tolerances(&all->chosen, text));
-        }
-        for (size_t i = 0; i < folders->count; ++i) {
-            if (packages[i] != NULL) {
-                test_package(all, packages[i]);
-            } else {
-                test_folder(all, folders->items[i]);
-            }
-        }
-        if (all->tests != NULL) {
-            print_json(all, &all->chosen);
-        } else {
-            printf("%zu passed, %zu failed\n", all->passed, all->failed);
-        }
-        code = all->failed == 0 ? RMSNORM_CLI_DONE : RMSNORM_CLI_NO;
-    } else {
-        json_decref(all->tests);
+        print_tolerances(all, todo);
+        test_work(all, &context, todo);
     }
-    for (size_t i = 0; i < folders->count; ++i) {
-        rmsnorm_cli_package_cases_close(packages[i]);
-    }
-    free(packages);
+    rmsnorm_cli_context_close(&context);
     return code;
 }
 
-static int test(const rmsnorm_cli_args *args, const rmsnorm_cli_list *directories, const rmsnorm_cli_tolerance *chosen)
+static void print_device(const rmsnorm_cli_context *context)
 {
-    rmsnorm_cli_paths folders = {NULL, 0};
-    rmsnorm_cli_context context = {.pool = NULL};
+    char place[RMSNORM_CLI_PLACE];
+    const rmsnorm_device_profile *profile = &context->adapter.profile;
+    printf("on %s, with%s shader-f16, with%s subgroups\n", rmsnorm_cli_context_place(context, place),
+           profile->shader_f16 ? "" : "out", profile->subgroups ? "" : "out");
+}
+
+static void test_adapter(rmsnorm_cli_suite *all, const rmsnorm_adapter *adapter, const rmsnorm_device_profile *profile,
+                         const work *todo)
+{
+    const rmsnorm_cli_results none = {.count = 0};
+    char name[RMSNORM_CLI_GPU_NAME];
+    rmsnorm_webgpu *webgpu;
+    if (rmsnorm_cli_gpu_open_listed(adapter, profile, &webgpu) != RMSNORM_CLI_DONE) {
+        all->context = NULL;
+        rmsnorm_cli_suite_report(all, rmsnorm_cli_gpu_name(adapter, name), RMSNORM_CLI_SKIPPED, &none);
+        return;
+    }
+    rmsnorm_cli_context context;
+    rmsnorm_cli_context_open_gpu(webgpu, &context);
+    if (all->tests == NULL) {
+        print_device(&context);
+    }
+    test_work(all, &context, todo);
+    rmsnorm_cli_context_close(&context);
+}
+
+static int test_adapters(rmsnorm_cli_suite *all, const rmsnorm_cli_gpu_words *words, const work *todo)
+{
+    rmsnorm_device_profile profile;
+    rmsnorm_adapter *adapters = NULL;
+    size_t count = 0;
+    int code = rmsnorm_cli_gpu_profile(words, &profile);
+    if (code == RMSNORM_CLI_DONE) {
+        code = rmsnorm_cli_gpu_list(words->adapter, &adapters, &count);
+    }
+    if (code == RMSNORM_CLI_DONE) {
+        print_tolerances(all, todo);
+    }
+    for (size_t i = 0; i < count; ++i) {
+        test_adapter(all, &adapters[i], &profile, todo);
+    }
+    free(adapters);
+    return code;
+}
+
+/* ---- The command ----------------------------------------------------------------------------- */
+
+/* All packages are opened before the first case runs. */
+static int open_work(const rmsnorm_cli_list *directories, work *todo)
+{
     int code = directories->count > 0 ? RMSNORM_CLI_DONE
                                       : rmsnorm_cli_fail("no test folder is given, write rmsnorm test DIR...");
     for (size_t i = 0; i < directories->count && code == RMSNORM_CLI_DONE; ++i) {
-        code = rmsnorm_cli_folder_find(directories->items[i], &folders);
+        code = rmsnorm_cli_folder_find(directories->items[i], &todo->folders);
+    }
+    todo->packages = rmsnorm_cli_allocate(todo->folders.count, sizeof(void *));
+    for (size_t i = 0; i < todo->folders.count && code == RMSNORM_CLI_DONE; ++i) {
+        if (rmsnorm_cli_folder_is_package(todo->folders.items[i])) {
+            code = rmsnorm_cli_package_cases_open(todo->folders.items[i], &todo->packages[i]);
+            ++todo->package_count;
+        }
+    }
+    return code;
+}
+
+static void close_work(work *todo)
+{
+    for (size_t i = 0; i < todo->folders.count; ++i) {
+        rmsnorm_cli_package_cases_close(todo->packages[i]);
+    }
+    free(todo->packages);
+    rmsnorm_cli_paths_free(&todo->folders);
+}
+
+static int test(const rmsnorm_cli_args *args, const request *asked)
+{
+    const bool gpu = rmsnorm_cli_gpu_wanted(&asked->gpu);
+    work todo = {.package_count = 0};
+    int code = rmsnorm_cli_gpu_check(&asked->gpu);
+    if (code == RMSNORM_CLI_DONE) {
+        code = open_work(&asked->directories, &todo);
     }
     if (code == RMSNORM_CLI_DONE) {
-        code = rmsnorm_cli_context_open(args, &context);
+        rmsnorm_cli_suite all = {.chosen = asked->chosen, .gpu = gpu, .tests = args->json ? json_array() : NULL};
+        code = gpu ? test_adapters(&all, &asked->gpu, &todo) : test_cpu(&all, args, &todo);
+        if (code == RMSNORM_CLI_DONE) {
+            code = rmsnorm_cli_suite_end(&all);
+        } else {
+            json_decref(all.tests);
+        }
     }
-    if (code == RMSNORM_CLI_DONE) {
-        suite all = {*chosen, &context, args->json ? json_array() : NULL, 0, 0};
-        code = test_all(&all, &folders);
-    }
-    rmsnorm_cli_context_close(&context);
-    rmsnorm_cli_paths_free(&folders);
+    close_work(&todo);
     return code;
 }
 
@@ -229,60 +230,59 @@ static int parse_tolerance(const char *name, const char *text, double *value)
                : rmsnorm_cli_fail("--%s is '%s', allowed are numbers from 0", name, text);
 }
 
-static int check_device(const char *word)
-{
-    if (strcmp(word, "webgpu") == 0) {
-        return rmsnorm_cli_fail("--device webgpu: this build cannot compute on WebGPU; allowed: cpu");
-    }
-    return strcmp(word, "cpu") == 0 ? RMSNORM_CLI_DONE
-                                    : rmsnorm_cli_fail("--device is '%s', allowed are cpu and webgpu", word);
-}
-
-static int take(int id, const char *value, rmsnorm_cli_tolerance *chosen)
+static int take(int id, const char *value, request *asked)
 {
     switch (id) {
     case DEVICE:
-        return check_device(value);
+        asked->gpu.device = value;
+        return RMSNORM_CLI_DONE;
+    case ADAPTER:
+        asked->gpu.adapter = value;
+        return RMSNORM_CLI_DONE;
+    case WITHOUT:
+        rmsnorm_cli_list_add(&asked->gpu.without, value);
+        return RMSNORM_CLI_DONE;
+    case LIMIT:
+        rmsnorm_cli_list_add(&asked->gpu.limits, value);
+        return RMSNORM_CLI_DONE;
     case RTOL:
-        return parse_tolerance("rtol", value, &chosen->relative);
+        return parse_tolerance("rtol", value, &asked->chosen.relative);
+    case ATOL:
+        return parse_tolerance("atol", value, &asked->chosen.absolute);
     default:
-        return parse_tolerance("atol", value, &chosen->absolute);
+        rmsnorm_cli_list_add(&asked->directories, value);
+        return RMSNORM_CLI_DONE;
     }
 }
 
 int rmsnorm_cli_test(int argc, char **argv)
 {
-    rmsnorm_cli_tolerance chosen = {-1, -1, -1};
+    request asked = {.chosen = {-1, -1, -1, false}};
     char text[RMSNORM_CLI_SHAPE];
     char page[sizeof about + RMSNORM_CLI_SHAPE];
-    (void)snprintf(page, sizeof page, about, tolerances(&chosen, text));
+    (void)snprintf(page, sizeof page, about, rmsnorm_cli_suite_tolerances(&asked.chosen, text));
     const rmsnorm_cli_usage usage = {
         .command = "test",
-        .synopsis = "DIR... [--device DEVICE] [--rtol X] [--atol X]",
+        .synopsis = "DIR... [--device webgpu [--adapter TEXT] [--without FEATURE]... [--limit NAME=N]...]\n"
+                    "DIR... [--rtol X] [--atol X]",
         .text = page,
         .options = options,
         .option_count = sizeof options / sizeof options[0],
+        .again = 1UL << WITHOUT | 1UL << LIMIT,
         .computes = true,
     };
     rmsnorm_cli_args args = {.usage = &usage, .argc = argc, .argv = argv};
-    rmsnorm_cli_list directories = {NULL, 0};
     const char *value;
     int code = RMSNORM_CLI_DONE;
-    int id;
-    while (code == RMSNORM_CLI_DONE && (id = rmsnorm_cli_next(&args, &value)) != RMSNORM_CLI_END) {
-        if (id < 0) {
-            rmsnorm_cli_list_free(&directories);
-            return rmsnorm_cli_stopped(id);
-        }
-        if (id == RMSNORM_CLI_POSITIONAL) {
-            rmsnorm_cli_list_add(&directories, value);
-        } else {
-            code = take(id, value, &chosen);
-        }
+    int id = RMSNORM_CLI_END;
+    while (code == RMSNORM_CLI_DONE && (id = rmsnorm_cli_next(&args, &value)) >= 0) {
+        code = take(id, value, &asked);
     }
     if (code == RMSNORM_CLI_DONE) {
-        code = test(&args, &directories, &chosen);
+        code = id == RMSNORM_CLI_END ? test(&args, &asked) : rmsnorm_cli_stopped(id);
     }
-    rmsnorm_cli_list_free(&directories);
+    rmsnorm_cli_list_free(&asked.directories);
+    rmsnorm_cli_list_free(&asked.gpu.without);
+    rmsnorm_cli_list_free(&asked.gpu.limits);
     return code;
 }

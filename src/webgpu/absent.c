@@ -22,6 +22,15 @@ rmsnorm_status rmsnorm_adapter_kind_from_name(const char *name, rmsnorm_adapter_
     return absent();
 }
 
+rmsnorm_status rmsnorm_webgpu_library(const rmsnorm_webgpu_options *options, char *path, size_t size)
+{
+    (void)options;
+    if (size > 0) {
+        path[0] = '\0';
+    }
+    return absent();
+}
+
 rmsnorm_status rmsnorm_webgpu_adapters(const rmsnorm_webgpu_options *options, rmsnorm_adapter *adapters,
                                        size_t capacity, size_t *count)
 {

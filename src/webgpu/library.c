@@ -1,10 +1,14 @@
+#define _GNU_SOURCE /* dladdr */
+
 #include "webgpu/library.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "operator/error.h"
 #include "operator/text.h"
+#include "webgpu/adapter.h"
 
 #if defined(_WIN32)
 #include <windows.h>
@@ -56,6 +60,16 @@ static const char *reason(void)
 {
     return "it could not be loaded";
 }
+
+static void file_of(const void *address, char *path, size_t size)
+{
+    HMODULE module;
+    if (!GetModuleHandleExA(GET_MODULE_HANDLE_EX_FLAG_FROM_ADDRESS | GET_MODULE_HANDLE_EX_FLAG_UNCHANGED_REFCOUNT,
+                            address, &module) ||
+        GetModuleFileNameA(module, path, (DWORD)size) == 0) {
+        snprintf(path, size, "unknown");
+    }
+}
 #else
 static void *load(const char *name)
 {
@@ -76,6 +90,13 @@ static const char *reason(void)
 {
     const char *const text = dlerror();
     return text == NULL ? "it could not be loaded" : text;
+}
+
+static void file_of(const void *address, char *path, size_t size)
+{
+    Dl_info info;
+    const bool known = dladdr(address, &info) != 0 && info.dli_fname != NULL;
+    snprintf(path, size, "%s", known ? info.dli_fname : "unknown");
 }
 #endif
 
@@ -135,4 +156,19 @@ rmsnorm_status rmsnorm_webgpu_load(const rmsnorm_webgpu_options *options, rmsnor
         "WebGPU: no library found (tried %s); name one in RMSNORM_WEBGPU_LIBRARY, Dawn's or wgpu-native. "
         "The CPU needs none",
         tried);
+}
+
+rmsnorm_status rmsnorm_webgpu_library(const rmsnorm_webgpu_options *options, char *path, size_t size)
+{
+    rmsnorm_webgpu_options ours;
+    rmsnorm_webgpu_functions functions;
+    RMSNORM_CHECK(path != NULL && size > 0, RMSNORM_INVALID_ARGUMENT,
+                  "rmsnorm_webgpu_library: path is NULL or size is 0; allowed: room for the name of a file");
+    path[0] = '\0';
+    RMSNORM_TRY(rmsnorm_webgpu_read_options(options, &ours));
+    RMSNORM_TRY(rmsnorm_webgpu_load(&ours, &functions));
+    const void *address;
+    memcpy(&address, &functions.CreateInstance, sizeof address);
+    file_of(address, path, size);
+    return RMSNORM_OK;
 }
