@@ -385,14 +385,10 @@ static void test_rows_are_shared_as_they_are_long(void **state)
         const char *group;
         bool adds, waits;
     } cases[] = {
-        {16, 32, "@workgroup_size(256)", false, false},
-        {16, 0, "@workgroup_size(256)", false, false},
-        {16, 8, "@workgroup_size(8)", false, false},
-        {128, 32, "@workgroup_size(32)", true, false},
-        {128, 0, "@workgroup_size(256)", false, true},
-        {4096, 32, "@workgroup_size(256)", true, true},
-        {4096, 8, "@workgroup_size(8)", true, false},
-        {4096, 0, "@workgroup_size(256)", false, true},
+        {16, 32, "@workgroup_size(256)", false, false}, {16, 0, "@workgroup_size(256)", false, false},
+        {16, 8, "@workgroup_size(8)", false, false},    {128, 32, "@workgroup_size(32)", true, false},
+        {128, 0, "@workgroup_size(256)", false, true},  {4096, 32, "@workgroup_size(256)", true, true},
+        {4096, 8, "@workgroup_size(8)", true, false},   {4096, 0, "@workgroup_size(256)", false, true},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         rmsnorm_plan *const plan = plan_rows(100, cases[i].width, cases[i].subgroup, NULL, 0);
@@ -457,8 +453,7 @@ static void test_every_value_of_every_tunable_makes_a_plan(void **state)
         for (size_t t = 0; t < manifest->tunable_count; t++) {
             for (size_t k = 0; k < manifest->tunables[t].value_count; k++) {
                 rmsnorm_plan *plan;
-                d.request.tunables[0] =
-                    (rmsnorm_tunable){manifest->tunables[t].name, manifest->tunables[t].values[k]};
+                d.request.tunables[0] = (rmsnorm_tunable){manifest->tunables[t].name, manifest->tunables[t].values[k]};
                 if (rmsnorm_plan_make(d.package, &d.request, &plan) != RMSNORM_OK) {
                     assert_non_null(strstr(rmsnorm_last_error(), "no variant fits"));
                     continue;
