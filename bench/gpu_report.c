@@ -27,7 +27,7 @@ static const char *const heads[CELLS] = {"op",      "types",   "shape",    "vari
 /* Three digits, or all before the point where there are more. */
 static void print_number(char cell[64], double number)
 {
-    snprintf(cell, 64, number >= 1000 ? "%.0f" : "%.3g", number);
+    snprintf(cell, 64, number >= 999.5 ? "%.0f" : "%.3g", number);
 }
 
 static void fill(const bench_gpu_result *result, char cells[CELLS][64])

@@ -42,7 +42,7 @@ static const char *const heads[CELLS] = {"op",           "types",  "shape", "thr
 /* Three digits, or all before the point where there are more. */
 static void print_number(char cell[48], double number)
 {
-    snprintf(cell, 48, number >= 1000 ? "%.0f" : "%.3g", number);
+    snprintf(cell, 48, number >= 999.5 ? "%.0f" : "%.3g", number);
 }
 
 static void fill(const bench_result *result, char cells[CELLS][48])
