@@ -201,8 +201,8 @@ rmsnorm_status rmsnorm_webgpu_drain(rmsnorm_webgpu *webgpu)
 {
     /* The queue works in order: when its last copy can be read, all before it is done. The call of webgpu.h that is meant for this
      * has had two signatures under one name. */
-    WGPUBuffer staging;
-    WGPUBuffer source;
+    WGPUBuffer staging = NULL;
+    WGPUBuffer source = NULL;
     RMSNORM_TRY(rmsnorm_buffer_take(webgpu, 4, RMSNORM_STAGING_USAGE, "a staging buffer", &staging));
     rmsnorm_status status = rmsnorm_buffer_take(webgpu, 4, RMSNORM_TENSOR_USAGE, "a word", &source);
     if (status == RMSNORM_OK) {

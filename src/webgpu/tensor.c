@@ -46,7 +46,7 @@ rmsnorm_status rmsnorm_extent_check(rmsnorm_webgpu *webgpu, const rmsnorm_extent
 
 rmsnorm_status rmsnorm_tensor_place(rmsnorm_webgpu *webgpu, rmsnorm_webgpu_tensor *tensor, const char *name)
 {
-    rmsnorm_extent extent;
+    rmsnorm_extent extent = {NULL, 0, 0};
     RMSNORM_TRY(rmsnorm_tensor_extent(tensor, name, &extent));
     RMSNORM_TRY(rmsnorm_buffer_take(webgpu, extent.bytes, RMSNORM_TENSOR_USAGE, name, &tensor->buffer));
     tensor->offset = 0;
@@ -86,7 +86,7 @@ static rmsnorm_status check_transfer(rmsnorm_webgpu *webgpu, const rmsnorm_webgp
 rmsnorm_status rmsnorm_webgpu_upload(rmsnorm_webgpu *webgpu, const rmsnorm_webgpu_tensor *tensor, const void *data)
 {
     rmsnorm_extent extent;
-    size_t size;
+    size_t size = 0;
     RMSNORM_CHECK(webgpu != NULL && tensor != NULL, RMSNORM_INVALID_ARGUMENT,
                   "rmsnorm_webgpu_upload: webgpu or tensor is NULL");
     RMSNORM_TRY(rmsnorm_webgpu_enter(webgpu));
@@ -100,7 +100,7 @@ rmsnorm_status rmsnorm_webgpu_upload(rmsnorm_webgpu *webgpu, const rmsnorm_webgp
 rmsnorm_status rmsnorm_webgpu_download(rmsnorm_webgpu *webgpu, const rmsnorm_webgpu_tensor *tensor, void *data)
 {
     rmsnorm_extent extent;
-    size_t size;
+    size_t size = 0;
     RMSNORM_CHECK(webgpu != NULL && tensor != NULL, RMSNORM_INVALID_ARGUMENT,
                   "rmsnorm_webgpu_download: webgpu or tensor is NULL");
     RMSNORM_TRY(rmsnorm_webgpu_enter(webgpu));
