@@ -37,8 +37,8 @@ static void an_operator_gives_what_it_gives_on_the_cpu(void **state)
     WRITE("gamma.npy", RMSNORM_FLOAT16, "2", 2, -3);
     WRITE("bias.npy", RMSNORM_FLOAT16, "2", .5, .5);
     WRITE("scale.npy", RMSNORM_FLOAT, "2", 1, 2);
-    DONE(SIMPLE "--device webgpu --attr epsilon=0 x.npy scale.npy -o Y=y.npy -o inv_std_var",
-         "ai.onnx::SimplifiedLayerNormalization axis=-1 epsilon=0", "on WebGPU: ", "Y: float [2,2] -> y.npy\n",
+    static const char script[] = SIMPLE "--device webgpu --attr epsilon=0 x.npy scale.npy -o Y=y.npy -o inv_std_var";
+    DONE(script, "ai.onnx::SimplifiedLayerNormalization axis=-1 epsilon=0", "on WebGPU: ", "Y: float [2,2] -> y.npy\n",
          "inv_std_var: float [2,1]\n", "first 0.5, 0.25\n");
     EXPECT("y.npy", RMSNORM_FLOAT, "2,2", 1, -2, 1, 2);
     DONE(SKIP "--device=webgpu --batch-invariant --attr epsilon=0 half.npy skip.npy gamma.npy bias.npy -o output=o.npy "
