@@ -24,6 +24,11 @@ typedef struct bench_data {
     int64_t bytes; /* that a call reads and writes at least, once each; without gamma and bias */
 } bench_data;
 
+/* The same numbers in [-1, 1] each time. false: out of memory. Release it in either case. */
+bool bench_data_make(const bench_case *what, bench_data *data);
+void bench_data_release(bench_data *data);
+double bench_data_get(rmsnorm_dtype dtype, const void *buffer, int64_t index);
+
 /* One way to do a case's work. prepare returns false, with a sentence in `why`, where it cannot take part. */
 typedef struct bench_contender {
     const char *name;
@@ -33,6 +38,16 @@ typedef struct bench_contender {
 } bench_contender;
 
 extern const bench_contender bench_ours, bench_ort, bench_memcpy, bench_copy, bench_stream_copy;
+
+/* ONNX Runtime's WebGPU provider, on the adapter that it chooses itself. prepare runs it once, which compiles its shaders, and compares
+ * the output with ours on the CPU. What a call takes by the caller's clock says little, as inputs go to the device and outputs
+ * come back each time; the provider's profile has the time of the kernels by the device's own clock. */
+extern const bench_contender bench_ort_webgpu;
+
+/* Kernel times of the calls since prepare, in their order, in microseconds (whole ones, as the profile has them): all kernels of
+ * a call, no copies to and from the device. Ends the profile: only release may follow. Of more than `capacity` calls the first
+ * ones. false: a sentence is in `why`. */
+bool bench_ort_webgpu_times(void *state, double *microseconds, size_t capacity, size_t *count, char why[256]);
 
 /* Microseconds per call. */
 typedef struct bench_timing {

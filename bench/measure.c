@@ -7,7 +7,6 @@
 
 #include "bench.h"
 
-#define PAGE 4096
 #define SAMPLES_MAXIMUM 4000
 #define SAMPLES_MINIMUM 7
 /* A sample is this long at least: the clock costs 30 ns and ticks are of no matter then. With threads, long enough that what
@@ -29,84 +28,6 @@ static double now_us(void)
     clock_gettime(CLOCK_MONOTONIC, &time);
     return (double)time.tv_sec * 1e6 + (double)time.tv_nsec * 1e-3;
 }
-
-/* ---- data ------------------------------------------------------------------------------------ */
-
-/* Uniform in [-1, 1), from a 64-bit congruential generator (Knuth's MMIX constants). */
-static double next_value(uint64_t *state)
-{
-    *state = *state * 6364136223846793005u + 1442695040888963407u;
-    return (double)(*state >> 11) * 0x1p-52 - 1.0;
-}
-
-static void put(rmsnorm_dtype dtype, void *buffer, int64_t i, double value)
-{
-    const float single = (float)value;
-    uint32_t bits;
-    memcpy(&bits, &single, sizeof bits);
-    /* Cut, not rounded: any number will do. Values are 0 or at least 2^-14 in size. */
-    const uint16_t bf16 = (uint16_t)(bits >> 16);
-    const uint32_t magnitude = ((bits & 0x7fffffffu) >> 13) - ((127u - 15u) << 10);
-    const uint16_t f16 = (uint16_t)((bits >> 16 & 0x8000u) | magnitude);
-    switch (dtype) {
-    case RMSNORM_DOUBLE:
-        ((double *)buffer)[i] = value;
-        break;
-    case RMSNORM_FLOAT16:
-        ((uint16_t *)buffer)[i] = f16;
-        break;
-    case RMSNORM_BFLOAT16:
-        ((uint16_t *)buffer)[i] = bf16;
-        break;
-    default:
-        ((float *)buffer)[i] = single;
-        break;
-    }
-}
-
-static void *make(rmsnorm_dtype dtype, int64_t count, uint64_t seed)
-{
-    const size_t bytes = (size_t)count * rmsnorm_dtype_size(dtype);
-    void *const buffer = aligned_alloc(PAGE, (bytes + PAGE - 1) / PAGE * PAGE);
-    if (buffer == NULL) {
-        return NULL;
-    }
-    for (int64_t i = 0; i < count; i++) {
-        const double value = next_value(&seed);
-        put(dtype, buffer, i, value < 0 ? value - 0x1p-10 : value + 0x1p-10);
-    }
-    return buffer;
-}
-
-static void release_data(bench_data *data)
-{
-    free(data->input);
-    free(data->skip);
-    free(data->bias);
-    free(data->gamma);
-    free(data->output);
-    free(data->sum);
-}
-
-static bool make_data(const bench_case *what, bench_data *data)
-{
-    const int64_t count = what->rows * what->hidden_size;
-    const bool skip = what->op->kind == RMSNORM_SKIP_SIMPLIFIED_LAYER_NORMALIZATION;
-    memset(data, 0, sizeof *data);
-    data->input = make(what->dtype, count, 1);
-    data->skip = skip ? make(what->dtype, count, 2) : NULL;
-    data->bias = what->bias ? make(what->dtype, what->hidden_size, 3) : NULL;
-    data->gamma = make(what->gamma_dtype, what->hidden_size, 4);
-    data->output = make(what->gamma_dtype, count, 5);
-    data->sum = what->sum ? make(what->dtype, count, 6) : NULL;
-    const int64_t narrow = 1 + (skip ? 1 : 0) + (what->sum ? 1 : 0);
-    data->bytes =
-        count * (narrow * (int64_t)rmsnorm_dtype_size(what->dtype) + (int64_t)rmsnorm_dtype_size(what->gamma_dtype));
-    return data->input != NULL && (data->skip != NULL || !skip) && (data->bias != NULL || !what->bias) &&
-           data->gamma != NULL && data->output != NULL && (data->sum != NULL || !what->sum);
-}
-
-/* ---- samples --------------------------------------------------------------------------------- */
 
 typedef struct running {
     void *state;
@@ -183,7 +104,7 @@ bool bench_measure(const bench_case *what, double seconds, bench_result *result,
     memset(runs, 0, sizeof runs);
     memset(result, 0, sizeof *result);
     result->what = *what;
-    bool good = make_data(what, &data);
+    bool good = bench_data_make(what, &data);
     snprintf(why, 256, "out of memory for the buffers of the case");
     result->bytes = data.bytes;
     for (int c = 0; good && c < BENCH_CONTENDERS; c++) {
@@ -211,7 +132,7 @@ bool bench_measure(const bench_case *what, double seconds, bench_result *result,
         }
         free(runs[c].samples);
     }
-    release_data(&data);
+    bench_data_release(&data);
     return good;
 }
 

@@ -152,10 +152,10 @@ static rmsnorm_status call_fold(rmsnorm_arena *arena, const rmsnorm_any *argumen
     (void)count;
     RMSNORM_TRY(need_positive("fold", &arguments[0], &n));
     RMSNORM_TRY(need_positive("fold", &arguments[1], &most));
-    const int64_t x = n < most ? n : most;
+    const int64_t y = n / most + (n % most != 0);
     RMSNORM_TRY(give_list(arena, result));
-    RMSNORM_TRY(push_integer(arena, result, x));
-    return push_integer(arena, result, n / x + (n % x != 0));
+    RMSNORM_TRY(push_integer(arena, result, n / y + (n % y != 0))); /* at most y - 1 workgroups have nothing to do */
+    return push_integer(arena, result, y);
 }
 
 /* ---- Shapes ---------------------------------------------------------------------------------- */

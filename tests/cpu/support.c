@@ -232,7 +232,7 @@ int list_isas(rmsnorm_isa list[MAX_ISAS])
     return count;
 }
 
-static oracle_call oracle_call_of(const trial *t)
+oracle_call trial_oracle(const trial *t)
 {
     const bool skip = t->op->kind == SKIP;
     const rmsnorm_tensor *const x = &t->in[0];
@@ -267,7 +267,7 @@ static void expect_fit(const rmsnorm_tensor *out, size_t index, oracle_verdict v
 
 double expect_ideal(const trial *t)
 {
-    const oracle_call call = oracle_call_of(t);
+    const oracle_call call = trial_oracle(t);
     const int64_t width = oracle_width(&call);
     const rmsnorm_tensor *const inverse = &t->out[call.kind == SKIP ? 2 : 1];
     double misrounded = 0;

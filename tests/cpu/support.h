@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "kerncheck/oracle.h"
 #include "kerncheck/real.h"
 #include "rmsnorm/rmsnorm.h"
 
@@ -91,6 +92,9 @@ void expect_same_bits(const rmsnorm_tensor *a, const rmsnorm_tensor *b);
 /* Fails the test unless every output that is wanted is what the oracle says (contract 4.2), read from contiguous inputs
  * that are no outputs. Returns the share of elements of output 0 that are not correctly rounded. */
 double expect_ideal(const trial *t);
+
+/* The trial as the oracle takes it. */
+oracle_call trial_oracle(const trial *t);
 
 /* Runs the trial on every instruction set, each time into poisoned outputs, and expects the ideal. */
 void run_everywhere(trial *t);

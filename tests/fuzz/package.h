@@ -15,11 +15,10 @@ static inline void fuzz_check_refusal(rmsnorm_status status)
 }
 
 /* Those that the passes of the starter and of kernels/ name. */
-#define FUZZ_TEMPLATES                                                                                           \
-    "copy.wgsl.jinja", "norm-row-stats.wgsl.jinja", "norm-skip-row-vec4.wgsl.jinja", "norm-skip-row.wgsl.jinja", \
-        "norm-skip-splitk-normalize.wgsl.jinja", "norm-skip-splitk-partials.wgsl.jinja", "norm-skip.wgsl.jinja", \
-        "rms-normalization-splitk-normalize.wgsl.jinja", "rms-normalization-splitk-partials.wgsl.jinja",         \
-        "rms-normalization.wgsl.jinja"
+#define FUZZ_TEMPLATES                                                                                  \
+    "copy.wgsl.jinja", "norm-skip-splitk-normalize.wgsl.jinja", "norm-skip-splitk-partials.wgsl.jinja", \
+        "norm-skip.wgsl.jinja", "rms-normalization-splitk-normalize.wgsl.jinja",                        \
+        "rms-normalization-splitk-partials.wgsl.jinja", "rms-normalization.wgsl.jinja"
 
 /* Opens the files after making the digests of metadata.json right. NULL: refused. */
 static inline rmsnorm_package *fuzz_open(const void *manifest, size_t manifest_size, const void *metadata,

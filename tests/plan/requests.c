@@ -244,6 +244,14 @@ static const char *shader_fault(const drawn *d, const rmsnorm_shader *shader)
         (strstr(shader->wgsl, "f16;") != NULL || strstr(shader->wgsl, ": array<f16>") != NULL)) {
         return say("%s: it needs shader-f16", shader->label);
     }
+    const bool adds = strstr(shader->wgsl, "subgroupAdd") != NULL;
+    if ((adds && !d->device.subgroups) || adds != (strstr(shader->wgsl, "enable subgroups;") != NULL)) {
+        return say("%s: it needs subgroups", shader->label);
+    }
+    if (adds && shared == 0 && invocations > (d->device.subgroup_min_size < 4 ? 4 : d->device.subgroup_min_size)) {
+        return say("%s: %" PRIu64 " invocations may be several subgroups, and share nothing", shader->label,
+                   invocations);
+    }
     if (strstr(shader->wgsl, "{{") != NULL || strstr(shader->wgsl, "{%") != NULL) {
         return say("%s: parts of the template are left", shader->label);
     }

@@ -162,18 +162,23 @@ int main(int argc, char **argv)
 {
     static const rmsnorm_dtype types[] = {RMSNORM_FLOAT, RMSNORM_FLOAT16};
     static const uint32_t invocations[] = {256, 64, 1};
+    static const uint32_t subgroups[][2] = {{0, 0}, {8, 8}, {32, 64}}; /* least and most invocations; none */
     sweep all = {.file = argc == 2 ? fopen(argv[1], "w") : NULL};
     if (all.file == NULL) {
         fprintf(stderr, "usage: sweep FILE\n");
         return 2;
     }
     fputs("[", all.file);
-    for (size_t i = 0; i < 72; i++) {
+    for (size_t i = 0; i < 216; i++) {
+        const uint32_t *const subgroup = subgroups[i / 72];
         rmsnorm_device_profile device = RMSNORM_DEVICE_PROFILE_INIT;
+        device.subgroups = subgroup[1] > 0;
+        device.subgroup_min_size = subgroup[0];
+        device.subgroup_max_size = subgroup[1];
         device.shader_f16 = i / 3 % 2 == 1;
         device.max_compute_invocations_per_workgroup = invocations[i / 6 % 3];
         device.max_compute_workgroup_storage_size = i / 6 % 3 == 2 ? 16 : 16384;
-        sweep_shapes(&all, rmsnorm_operator_at(i % 3), &device, types[i / 18 % 2], types[i / 36]);
+        sweep_shapes(&all, rmsnorm_operator_at(i % 3), &device, types[i / 18 % 2], types[i / 36 % 2]);
     }
     fputs("]\n", all.file);
     printf("%zu plans, %zu shaders\n", all.plans, all.count);

@@ -121,7 +121,7 @@ typedef struct setting {
     uint64_t value;
 } setting;
 
-static const setting devices[][4] = {
+static const setting devices[][5] = {
     {{NULL, 0}},
     {{"shader-f16", 1}},
     {{"maxComputeInvocationsPerWorkgroup", 1}},
@@ -138,11 +138,17 @@ static const setting devices[][4] = {
     {{"maxComputeWorkgroupsPerDimension", 7}},
     {{"minStorageBufferOffsetAlignment", 32}, {"maxStorageBufferBindingSize", 2048}},
     {{"maxStorageBuffersPerShaderStage", 4}},
+    {{"subgroups", 1}},
+    {{"subgroups", 1}, {"subgroupMinSize", 8}, {"subgroupMaxSize", 8}, {"maxComputeWorkgroupStorageSize", 16}},
+    {{"subgroups", 1}, {"subgroupMinSize", 4}, {"subgroupMaxSize", 64}, {"shader-f16", 1}},
+    {{"subgroups", 1}, {"subgroupMinSize", 32}, {"subgroupMaxSize", 32}, {"maxComputeInvocationsPerWorkgroup", 16}},
+    {{"subgroups", 1}, {"subgroupMinSize", 32}, {"subgroupMaxSize", 32}, {"maxStorageBufferBindingSize", 4096}},
 };
+#define DEVICES (sizeof devices / sizeof devices[0])
 
-static void set_device(drawn *d, const setting settings[4])
+static void set_device(drawn *d, const setting settings[5])
 {
-    for (size_t i = 0; i < 4 && settings[i].name != NULL; i++) {
+    for (size_t i = 0; i < 5 && settings[i].name != NULL; i++) {
         assert_int_equal(rmsnorm_device_profile_set(&d->device, settings[i].name, settings[i].value), RMSNORM_OK);
     }
 }
@@ -156,7 +162,7 @@ static void test_no_plan_exceeds_a_devices_limits(void **state)
     size_t planned = 0;
     size_t refused = 0;
     size_t pieces = 0;
-    for (size_t v = 0; v < sizeof devices / sizeof devices[0]; v++) {
+    for (size_t v = 0; v < DEVICES; v++) {
         for (size_t i = 0; i < 1728; i++) {
             const rmsnorm_operator *const op = op_at(i % 3);
             drawn d;
@@ -289,7 +295,7 @@ static void test_rows_that_are_not_aligned_are_cut_into_pieces(void **state)
     assert_int_equal(rmsnorm_plan_make(d.package, &d.request, &plan), RMSNORM_OK);
     assert_null(plan_fault(&d, plan));
     assert_true(plan->pass_count >= 5);
-    assert_int_equal(plan->passes[1].uniforms[1],
+    assert_int_equal(plan->passes[1].uniforms[2],
                      plan->passes[0].uniforms[0]); /* first row = rows of the piece before */
     rmsnorm_plan_release(plan);
 }
@@ -317,23 +323,153 @@ static void test_batch_invariant_shaders_do_not_depend_on_the_rows(void **state)
 {
     (void)state;
     static const int64_t widths[] = {1, 7, 64, 4096, 16384, 100000};
-    for (size_t i = 0; i < 36; i++) {
+    size_t compared = 0;
+    for (size_t i = 0; i < 36 * DEVICES; i++) {
         const rmsnorm_operator *const op = op_at(i % 3);
-        const rmsnorm_dtype type = i / 18 == 0 ? RMSNORM_FLOAT : RMSNORM_FLOAT16;
+        const rmsnorm_dtype type = i / 18 % 2 == 0 ? RMSNORM_FLOAT : RMSNORM_FLOAT16;
         drawn one;
         drawn many;
         rmsnorm_plan *plans[2];
         make_request(op, package_of(op), 1, widths[i / 3 % 6], type, type, true, &one);
         make_request(op, package_of(op), 70, widths[i / 3 % 6], type, type, true, &many);
+        set_device(&one, devices[i / 36]);
+        set_device(&many, devices[i / 36]);
         one.request.batch_invariant = many.request.batch_invariant = true;
-        assert_int_equal(rmsnorm_plan_make(one.package, &one.request, &plans[0]), RMSNORM_OK);
-        assert_int_equal(rmsnorm_plan_make(many.package, &many.request, &plans[1]), RMSNORM_OK);
+        if (rmsnorm_plan_make(one.package, &one.request, &plans[0]) != RMSNORM_OK) {
+            assert_non_null(strstr(rmsnorm_last_error(), "no variant fits")); /* the row is too long for the device */
+            continue;
+        }
+        if (rmsnorm_plan_make(many.package, &many.request, &plans[1]) != RMSNORM_OK) {
+            assert_non_null(strstr(rmsnorm_last_error(), "no variant fits")); /* or no two of them can be bound */
+            rmsnorm_plan_release(plans[0]);
+            continue;
+        }
+        compared++;
         assert_string_equal(plans[0]->variant, plans[1]->variant);
         assert_int_equal(plans[0]->shader_count, 1);
         assert_string_equal(plans[0]->shaders[0].wgsl, plans[1]->shaders[0].wgsl);
         rmsnorm_plan_release(plans[0]);
         rmsnorm_plan_release(plans[1]);
     }
+    assert_true(compared > 36 * DEVICES / 2);
+}
+
+/* A plan for rows of float32 on a device with subgroups of `subgroup` invocations, 0 for none. */
+static rmsnorm_plan *plan_rows(int64_t rows, int64_t width, uint32_t subgroup, const char *tunable, int64_t value)
+{
+    drawn d;
+    rmsnorm_plan *plan;
+    make_request(op_at(0), package_of(op_at(0)), rows, width, RMSNORM_FLOAT, RMSNORM_FLOAT, false, &d);
+    d.device.subgroups = subgroup > 0;
+    d.device.subgroup_min_size = d.device.subgroup_max_size = subgroup;
+    if (tunable != NULL) {
+        d.request.tunables[d.request.tunable_count++] = (rmsnorm_tunable){tunable, value};
+    }
+    assert_int_equal(rmsnorm_plan_make(d.package, &d.request, &plan), RMSNORM_OK);
+    assert_null(plan_fault(&d, plan));
+    return plan;
+}
+
+static bool shader_has(const rmsnorm_plan *plan, const char *text)
+{
+    return strstr(plan->shaders[0].wgsl, text) != NULL;
+}
+
+/* Tiny rows: an invocation each. Short: a subgroup each, and no barrier. Long: a workgroup of subgroups each. */
+static void test_rows_are_shared_as_they_are_long(void **state)
+{
+    (void)state;
+    static const struct {
+        int64_t width;
+        uint32_t subgroup;
+        const char *group;
+        bool adds, waits;
+    } cases[] = {
+        {16, 32, "@workgroup_size(256)", false, false}, {16, 0, "@workgroup_size(256)", false, false},
+        {16, 8, "@workgroup_size(8)", false, false},    {128, 32, "@workgroup_size(32)", true, false},
+        {128, 0, "@workgroup_size(256)", false, true},  {4096, 32, "@workgroup_size(256)", true, true},
+        {4096, 8, "@workgroup_size(8)", true, false},   {4096, 0, "@workgroup_size(256)", false, true},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        rmsnorm_plan *const plan = plan_rows(100, cases[i].width, cases[i].subgroup, NULL, 0);
+        assert_string_equal(plan->variant, "rows");
+        assert_true(shader_has(plan, cases[i].group));
+        assert_int_equal(shader_has(plan, "subgroupAdd"), cases[i].adds);
+        assert_int_equal(shader_has(plan, "workgroupBarrier"), cases[i].waits);
+        rmsnorm_plan_release(plan);
+    }
+    rmsnorm_plan *const without = plan_rows(100, 4096, 32, "SUBGROUPS", 0);
+    assert_false(shader_has(without, "subgroup"));
+    rmsnorm_plan_release(without);
+}
+
+static void test_a_row_that_fits_registers_is_loaded_once(void **state)
+{
+    (void)state;
+    static const int64_t widths[] = {4096, 8192, 16384};
+    for (size_t i = 0; i < 3; i++) {
+        rmsnorm_plan *const kept = plan_rows(100, widths[i], 32, NULL, 0);
+        rmsnorm_plan *const never = plan_rows(100, widths[i], 32, "KEPT_GROUPS", 0);
+        assert_int_equal(shader_has(kept, "r7 = load_r"), widths[i] == 8192);
+        assert_int_equal(shader_has(kept, "r0 = load_r"), widths[i] <= 8192);
+        assert_false(shader_has(never, "r0 = load_r"));
+        rmsnorm_plan_release(kept);
+        rmsnorm_plan_release(never);
+    }
+}
+
+/* A workgroup costs a device that is software as much as hundreds of elements. */
+static void test_software_gets_few_workgroups_with_many_rows(void **state)
+{
+    (void)state;
+    static const int64_t rows[] = {1, 63, 64, 65, 1000, 100001};
+    static const int64_t widths[] = {16, 128};
+    for (size_t i = 0; i < 12; i++) {
+        const int64_t count = rows[i % 6];
+        rmsnorm_plan *const plan = plan_rows(count, widths[i / 6], 8, NULL, 0);
+        const int64_t turn = i / 6 == 0 ? 8 : 1; /* rows that a workgroup has at a time */
+        const int64_t workgroups = plan->passes[0].workgroups[0];
+        const int64_t repeat = plan->passes[0].uniforms[1];
+        assert_true(workgroups <= 64 && plan->passes[0].workgroups[1] == 1);
+        assert_true(workgroups * repeat * turn >= count && (workgroups - 1) * repeat * turn < count);
+        rmsnorm_plan_release(plan);
+    }
+}
+
+/* Whatever a tuner tries is a plan. */
+static void test_every_value_of_every_tunable_makes_a_plan(void **state)
+{
+    (void)state;
+    static const int64_t widths[] = {3, 16, 100, 2048, 50000};
+    size_t planned = 0;
+    for (size_t i = 0; i < 3 * 5 * 2 * DEVICES; i++) {
+        const rmsnorm_operator *const op = op_at(i % 3);
+        const rmsnorm_manifest *const manifest = &package_of(op)->manifest;
+        const rmsnorm_dtype type = i / 15 % 2 == 0 ? RMSNORM_FLOAT : RMSNORM_FLOAT16;
+        drawn d;
+        make_request(op, package_of(op), 5, widths[i / 3 % 5], type, type, true, &d);
+        set_device(&d, devices[i / 30]);
+        d.request.tunable_count = 1;
+        for (size_t t = 0; t < manifest->tunable_count; t++) {
+            for (size_t k = 0; k < manifest->tunables[t].value_count; k++) {
+                rmsnorm_plan *plan;
+                d.request.tunables[0] = (rmsnorm_tunable){manifest->tunables[t].name, manifest->tunables[t].values[k]};
+                if (rmsnorm_plan_make(d.package, &d.request, &plan) != RMSNORM_OK) {
+                    assert_non_null(strstr(rmsnorm_last_error(), "no variant fits"));
+                    continue;
+                }
+                const char *const wrong = plan_fault(&d, plan);
+                if (wrong != NULL) {
+                    fail_msg("device %zu, %s, %s=%d: %s", i / 30, op->name, manifest->tunables[t].name,
+                             (int)manifest->tunables[t].values[k], wrong);
+                }
+                planned++;
+                rmsnorm_plan_release(plan);
+            }
+        }
+    }
+    print_message("%zu plans\n", planned);
+    assert_true(planned > 10000);
 }
 
 static void test_a_variant_may_be_asked_for_by_name(void **state)
@@ -344,8 +480,8 @@ static void test_a_variant_may_be_asked_for_by_name(void **state)
     make_request(op_at(0), package_of(op_at(0)), 1, 65536, RMSNORM_FLOAT, RMSNORM_FLOAT, true, &d);
     assert_int_equal(rmsnorm_plan_make(d.package, &d.request, &plan), RMSNORM_OK);
     assert_string_equal(plan->variant, "splitk");
-    assert_int_equal(plan->pass_count, 3);
-    assert_true(plan->scratch_count == 2 && plan->peak_memory >= plan->scratch[0] + plan->scratch[1]);
+    assert_int_equal(plan->pass_count, 2);
+    assert_true(plan->scratch_count == 1 && plan->peak_memory >= plan->scratch[0]);
     rmsnorm_plan_release(plan);
     d.request.variant = "rows";
     assert_int_equal(rmsnorm_plan_make(d.package, &d.request, &plan), RMSNORM_OK);
@@ -385,7 +521,7 @@ static void test_epsilon_reaches_the_shader_bit_for_bit(void **state)
         make_request(op_at(0), package_of(op_at(0)), 2, 8, RMSNORM_FLOAT, RMSNORM_FLOAT, false, &d);
         memcpy(&d.attributes.epsilon, &patterns[i], sizeof d.attributes.epsilon);
         assert_int_equal(rmsnorm_plan_make(d.package, &d.request, &plan), RMSNORM_OK);
-        assert_int_equal(plan->passes[0].uniforms[2], patterns[i]);
+        assert_int_equal(plan->passes[0].uniforms[3], patterns[i]);
         rmsnorm_plan_release(plan);
     }
 }
@@ -402,6 +538,10 @@ int main(void)
         cmocka_unit_test(test_rows_that_are_not_aligned_are_cut_into_pieces),
         cmocka_unit_test(test_many_rows_fold_into_a_second_dimension),
         cmocka_unit_test(test_batch_invariant_shaders_do_not_depend_on_the_rows),
+        cmocka_unit_test(test_rows_are_shared_as_they_are_long),
+        cmocka_unit_test(test_a_row_that_fits_registers_is_loaded_once),
+        cmocka_unit_test(test_software_gets_few_workgroups_with_many_rows),
+        cmocka_unit_test(test_every_value_of_every_tunable_makes_a_plan),
         cmocka_unit_test(test_a_variant_may_be_asked_for_by_name),
         cmocka_unit_test(test_no_elements_need_no_dispatch),
         cmocka_unit_test(test_epsilon_reaches_the_shader_bit_for_bit),

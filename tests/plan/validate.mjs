@@ -10,7 +10,7 @@ const { create, globals } = await import(pathToFileURL(path.join(path.resolve(fo
 Object.assign(globalThis, globals);
 globalThis.gpu = create(["backend=null"]); // kept: without a reference it goes before its device
 const adapter = await globalThis.gpu.requestAdapter();
-const device = await adapter.requestDevice({ requiredFeatures: ["shader-f16"] });
+const device = await adapter.requestDevice({ requiredFeatures: ["shader-f16", "subgroups"] });
 
 async function faultOf(action) {
   device.pushErrorScope("validation");
