@@ -24,7 +24,7 @@
     }
 
 /* More rows than a dimension of a dispatch has workgroups. */
-#define MANY_ROWS (3 * 21847)
+enum { MANY_ROWS = 3 * 21847 };
 
 /* clang-format off */
 static const rmsnorm_cli_example examples[] = {

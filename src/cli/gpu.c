@@ -41,6 +41,13 @@ const char *rmsnorm_cli_gpu_name(const rmsnorm_adapter *adapter, char text[RMSNO
     return text;
 }
 
+const char *rmsnorm_cli_gpu_sentence(void)
+{
+    static const char lead[] = "WebGPU: ";
+    const char *const sentence = rmsnorm_cli_sentence();
+    return strncmp(sentence, lead, sizeof lead - 1) == 0 ? sentence + sizeof lead - 1 : sentence;
+}
+
 /* ---- Which there are ------------------------------------------------------------------------- */
 
 /* More than the library lists. */

@@ -51,6 +51,9 @@ int rmsnorm_cli_gpu_list(const char *adapter, rmsnorm_adapter **adapters, size_t
 int rmsnorm_cli_gpu_open_listed(const rmsnorm_adapter *listed, const rmsnorm_device_profile *profile,
                                 rmsnorm_webgpu **webgpu);
 
+/* rmsnorm_cli_sentence() without the "WebGPU: " in front, for a line that says so already. */
+const char *rmsnorm_cli_gpu_sentence(void);
+
 /* "llvmpipe (LLVM 15.0.6, 256 bits), Vulkan": by what a user knows it. */
 #define RMSNORM_CLI_GPU_NAME 192
 const char *rmsnorm_cli_gpu_name(const rmsnorm_adapter *adapter, char text[RMSNORM_CLI_GPU_NAME]);

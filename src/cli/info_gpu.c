@@ -4,7 +4,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "cli.h"
 #include "gpu.h"
@@ -17,7 +16,7 @@ static void open_one(rmsnorm_cli_gpu *gpu)
 {
     rmsnorm_webgpu *webgpu;
     if (rmsnorm_cli_gpu_open_listed(&gpu->adapter, NULL, &webgpu) != RMSNORM_CLI_DONE) {
-        (void)snprintf(gpu->error, sizeof gpu->error, "%s", rmsnorm_cli_sentence());
+        (void)snprintf(gpu->error, sizeof gpu->error, "%s", rmsnorm_cli_gpu_sentence());
         return;
     }
     rmsnorm_webgpu_describe(webgpu, &gpu->adapter);
@@ -30,11 +29,11 @@ void rmsnorm_cli_gpus_find(rmsnorm_cli_gpus *gpus)
     rmsnorm_adapter *adapters = NULL;
     if (rmsnorm_webgpu_library(NULL, gpus->library, sizeof gpus->library) != RMSNORM_OK) {
         (void)rmsnorm_cli_fail_library();
-        (void)snprintf(gpus->error, sizeof gpus->error, "%s", rmsnorm_cli_sentence());
+        (void)snprintf(gpus->error, sizeof gpus->error, "%s", rmsnorm_cli_gpu_sentence());
         return;
     }
     if (rmsnorm_cli_gpu_list(NULL, &adapters, &gpus->count) != RMSNORM_CLI_DONE) {
-        (void)snprintf(gpus->error, sizeof gpus->error, "%s", rmsnorm_cli_sentence());
+        (void)snprintf(gpus->error, sizeof gpus->error, "%s", rmsnorm_cli_gpu_sentence());
     }
     gpus->items = rmsnorm_cli_allocate(gpus->count, sizeof *gpus->items);
     for (size_t i = 0; i < gpus->count; ++i) {
@@ -115,9 +114,8 @@ static void print_adapter(const rmsnorm_cli_gpu *gpu)
 
 void rmsnorm_cli_gpus_text(const rmsnorm_cli_gpus *gpus)
 {
-    const size_t said = strncmp(gpus->error, "WebGPU: ", 8) == 0 ? 8 : 0;
     printf("\nWebGPU   ");
-    rmsnorm_cli_show(stdout, gpus->library[0] != '\0' ? gpus->library : gpus->error + said);
+    rmsnorm_cli_show(stdout, gpus->library[0] != '\0' ? gpus->library : gpus->error);
     putchar('\n');
     if (gpus->library[0] != '\0' && gpus->error[0] != '\0') {
         printf("  ");

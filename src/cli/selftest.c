@@ -120,7 +120,9 @@ static void print_outcome(const rmsnorm_cli_context *context, const outcome *res
     } else {
         printf("CPU, %s: ", rmsnorm_isa_name(context->isa));
     }
-    if (result->failed > 0) {
+    if (result->examples == 0) {
+        printf("FAIL, no example could be run: %s\n", result->first);
+    } else if (result->failed > 0) {
         printf("FAIL, %zu of %zu examples, the first: %s\n", result->failed, result->examples, result->first);
     } else if (result->skipped > 0) {
         printf("pass, %zu examples, %zu skipped\n", result->examples, result->skipped);
@@ -137,7 +139,7 @@ static void test_device(selftest *all, const rmsnorm_cli_context *context)
     run_examples(context, &result);
     if (result.examples == 0) {
         ++result.failed;
-        (void)snprintf(result.first, sizeof result.first, "no example could be run: %s", rmsnorm_cli_sentence());
+        (void)snprintf(result.first, sizeof result.first, "%s", rmsnorm_cli_sentence());
     }
     ++*(result.failed == 0 ? &all->passed : &all->failed);
     if (all->devices == NULL) {
@@ -182,7 +184,7 @@ static void report_unopened(const selftest *all, const rmsnorm_adapter *adapter)
     if (all->devices == NULL) {
         printf("WebGPU%s%s: %s%s\n", adapter != NULL ? ", " : "",
                adapter != NULL ? rmsnorm_cli_gpu_name(adapter, name) : "",
-               adapter != NULL ? "FAIL, it cannot be opened: " : "not tested: ", rmsnorm_cli_sentence());
+               adapter != NULL ? "FAIL, it cannot be opened: " : "not tested: ", rmsnorm_cli_gpu_sentence());
         return;
     }
     json_t *device = json_object();

@@ -11,7 +11,7 @@
 
 typedef struct rmsnorm_cli_suite {
     rmsnorm_cli_tolerance chosen;
-    const rmsnorm_cli_context *context; /* what computes now */
+    const rmsnorm_cli_context *context; /* what computes now; NULL: nothing */
     bool gpu;                           /* skipped cases are counted */
     json_t *tests;                      /* NULL: text */
     size_t passed, failed, skipped;

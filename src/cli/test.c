@@ -100,6 +100,7 @@ static void test_work(rmsnorm_cli_suite *all, const rmsnorm_cli_context *context
             test_folder(all, todo->folders.items[i]);
         }
     }
+    all->context = NULL;
 }
 
 static void print_tolerances(const rmsnorm_cli_suite *all, const work *todo)
@@ -139,7 +140,6 @@ static void test_adapter(rmsnorm_cli_suite *all, const rmsnorm_adapter *adapter,
     char name[RMSNORM_CLI_GPU_NAME];
     rmsnorm_webgpu *webgpu;
     if (rmsnorm_cli_gpu_open_listed(adapter, profile, &webgpu) != RMSNORM_CLI_DONE) {
-        all->context = NULL;
         rmsnorm_cli_suite_report(all, rmsnorm_cli_gpu_name(adapter, name), RMSNORM_CLI_SKIPPED, &none);
         return;
     }

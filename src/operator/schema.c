@@ -110,9 +110,15 @@ static const rmsnorm_type_constraint rms_types[] = {
     {                                                             \
         .run = true, .shape_inference = true, .peak_memory = true \
     }
-#define ON_WEBGPU               \
-    {                           \
-        .shape_inference = true \
+/* Devices are another library's; this one knows from the build whether it is there. */
+#ifdef RMSNORM_WEBGPU_DEVICES
+#define WEBGPU_RUNS true
+#else
+#define WEBGPU_RUNS false
+#endif
+#define ON_WEBGPU                                   \
+    {                                               \
+        .run = WEBGPU_RUNS, .shape_inference = true \
     }
 
 static const rmsnorm_operator operators[] = {

@@ -11,14 +11,20 @@
 
 #define PAGE "rmsnorm describe com.microsoft::SkipSimplifiedLayerNormalization"
 
+/* The first text in a build with devices, else the second. */
+static const char *on_webgpu(const char *with, const char *without)
+{
+    return rmsnorm_operator_at(0)->support[RMSNORM_DEVICE_WEBGPU].run ? with : without;
+}
+
 static void every_operator_is_listed(void **state)
 {
     (void)state;
-    DONE("rmsnorm describe", "ai.onnx::SimplifiedLayerNormalization  since 1  on CPU\n",
-         "com.microsoft::SkipSimplifiedLayerNormalization  since 1  on CPU\n",
-         "ai.onnx::RMSNormalization  since 23  on CPU\n");
+    DONE("rmsnorm describe", "ai.onnx::SimplifiedLayerNormalization  since 1  on CPU", on_webgpu(", WebGPU\n", "\n"),
+         "com.microsoft::SkipSimplifiedLayerNormalization  since 1  on CPU", on_webgpu(", WebGPU\n", "\n"),
+         "ai.onnx::RMSNormalization  since 23  on CPU", on_webgpu(", WebGPU\n", "\n"));
     DONE("rmsnorm describe --format=markdown", "| operator | since | devices | summary |\n|---|---|---|---|\n",
-         "| `ai.onnx::RMSNormalization` | 23 | CPU | `");
+         "| `ai.onnx::RMSNormalization` | 23 | CPU", on_webgpu(", WebGPU | `", " | `"));
     json_t *root = json_of("rmsnorm describe --json", 0);
     size_t count = 0;
     while (rmsnorm_operator_at(count) != NULL) {
@@ -33,8 +39,8 @@ static void the_skip_page_says_what_the_contract_says(void **state)
 {
     (void)state;
     DONE(PAGE, "com.microsoft::SkipSimplifiedLayerNormalization\n", "Domain   com.microsoft\n",
-         "Since    version 1 and every later one\nDevices  CPU\n", "Support", "CPU  WebGPU\n", "run ",
-         "shape inference ", "peak memory ", "fusion patterns ", "gradient ",
+         "Since    version 1 and every later one\nDevices  CPU", on_webgpu(", WebGPU\n", "\n"), "Support",
+         "CPU  WebGPU\n", "run ", "shape inference ", "peak memory ", "fusion patterns ", "gradient ",
          "T: CPU float, float16, bfloat16; WebGPU float, float16\n", "U: CPU float; WebGPU float\n", "Inputs\n",
          "0 input: T, required; (S,H) or (B,S,H)", "1 skip: T, required;", "2 gamma: T, required; (H)",
          "3 bias: T, optional; (H)", "Outputs\n", "0 output: T, required;", "1 mean: U, optional;",
@@ -51,10 +57,10 @@ static void markdown_has_the_same_facts(void **state)
     (void)state;
     static const char script[] = PAGE " --format markdown";
     DONE(script, "# SkipSimplifiedLayerNormalization\n", "- Domain: `com.microsoft`\n- Since version: 1\n",
-         "## Support\n\n|  | CPU | WebGPU |\n|---|---|---|\n| run | yes | no |\n", "## Type constraints\n",
-         "| `T` | float, float16, bfloat16 | float, float16 |", "## Inputs\n", "| 3 | `bias` | `T` | no | (H) |",
-         "## Outputs\n", "| 3 | `input_skip_bias_sum` | `T` | no |", "## Attributes\n",
-         "| `epsilon` | float | 1e-12 | finite and >= 0 |");
+         "## Support\n\n|  | CPU | WebGPU |\n|---|---|---|\n| run | yes |", on_webgpu(" yes |\n", " no |\n"),
+         "## Type constraints\n", "| `T` | float, float16, bfloat16 | float, float16 |", "## Inputs\n",
+         "| 3 | `bias` | `T` | no | (H) |", "## Outputs\n", "| 3 | `input_skip_bias_sum` | `T` | no |",
+         "## Attributes\n", "| `epsilon` | float | 1e-12 | finite and >= 0 |");
     /* Every row of a table has as many cells as its head. */
     DONE(PAGE " --format markdown | awk -F'[|]' '/^[|]/ { if (n && NF != n) exit 1; n = NF; next } { n = 0 }'");
     DONE(PAGE

@@ -14,13 +14,14 @@ static void text_and_json_agree(void **state)
     (void)state;
     DONE("rmsnorm info", "rmsnorm 0.1.0\n", "Instruction set  compiled  runnable\n",
          "  scalar              yes       yes", "  neon ", "  avx2 ", "  avx512 ", "Caches   L1 data ", ", L2 ",
-         ", L3 ", "Threads  ", " in use, ", " cores\n");
+         ", L3 ", "Threads  ", " in use, ", " cores\n", "\nWebGPU   ");
     DONE("[ $(rmsnorm info | grep -c 'in use$') = 1 ]");
     json_t *root = json_of("rmsnorm info --json", 0);
     assert_string_equal(json_string_value(at(root, "version")), rmsnorm_version());
     assert_true(json_integer_value(at(root, "cores")) >= 1);
     assert_true(json_integer_value(at(root, "threads")) >= 1);
     (void)at(root, "caches.l2");
+    (void)at(root, "webgpu.adapters");
     json_t *isas = at(root, "isas");
     assert_int_equal(json_array_size(isas), 4);
     for (size_t i = 0; i < 4; ++i) {
@@ -30,6 +31,19 @@ static void text_and_json_agree(void **state)
         assert_int_equal(json_is_true(at(entry, "compiled")), rmsnorm_isa_compiled(isa));
         assert_int_equal(json_is_true(at(entry, "runnable")), rmsnorm_isa_runnable(isa));
     }
+    json_decref(root);
+}
+
+/* One sentence, and all the rest. */
+static void without_a_webgpu_library_it_says_so(void **state)
+{
+    (void)state;
+    DONE("RMSNORM_WEBGPU_LIBRARY=/nonexistent rmsnorm info", "Threads  ", "\nWebGPU   ");
+    DONE("[ \"$(RMSNORM_WEBGPU_LIBRARY=/nonexistent rmsnorm info | sed '1,/^Threads/d' | wc -l)\" = 2 ]");
+    json_t *root = json_of("RMSNORM_WEBGPU_LIBRARY=/nonexistent rmsnorm info --json", 0);
+    assert_true(json_is_null(at(root, "webgpu.library")));
+    assert_true(json_string_length(at(root, "webgpu.error")) > 0);
+    assert_int_equal(json_array_size(at(root, "webgpu.adapters")), 0);
     json_decref(root);
 }
 
@@ -56,6 +70,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(text_and_json_agree),
+        cmocka_unit_test(without_a_webgpu_library_it_says_so),
         cmocka_unit_test(option_and_environment_limit_the_instruction_set),
     };
     return cmocka_run_group_tests(tests, folder_make, folder_remove);

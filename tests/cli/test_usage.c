@@ -14,7 +14,7 @@
 static void help_is_on_standard_output(void **state)
 {
     (void)state;
-    DONE("rmsnorm --help", "Usage: rmsnorm SUBCOMMAND", "run ", "test ", "infer ", "describe ", "info ",
+    DONE("rmsnorm --help", "Usage: rmsnorm SUBCOMMAND", "run ", "test ", "selftest ", "infer ", "describe ", "info ",
          "Exit codes: 0 done");
     DONE("rmsnorm -h", "Usage: rmsnorm SUBCOMMAND");
     DONE("rmsnorm run --help", "Usage: rmsnorm run MODEL.onnx", "       rmsnorm run --op", "is not replaced",
@@ -25,8 +25,9 @@ static void help_is_on_standard_output(void **state)
     DONE("rmsnorm infer -h", "Usage: rmsnorm infer --op");
     DONE("rmsnorm describe --help", "Usage: rmsnorm describe [[DOMAIN::]NAME]", "--no-prose");
     DONE("rmsnorm info --help", "Usage: rmsnorm info\n");
+    DONE("rmsnorm selftest --help", "Usage: rmsnorm selftest [--device cpu|webgpu", "--adapter TEXT", "--limit NAME=N");
     DONE(
-        "for c in run test infer plan describe info; do rmsnorm $c --help | awk 'length > 120 || / $/ { exit 1 }' || exit 1; done");
+        "for c in run test selftest infer plan describe info; do rmsnorm $c --help | awk 'length > 120 || / $/ { exit 1 }' || exit 1; done");
 }
 
 static void version_is_one_line(void **state)
@@ -123,6 +124,9 @@ static void wrong_lines_of_run(void **state)
         {SIMPLE "x.npy x.npy --output-dir a --output-dir b", "option '--output-dir' is given twice"},
         {SIMPLE "ok.onnx", "the model 'ok.onnx' and --op 'SimplifiedLayerNormalization' exclude each other"},
         {"rmsnorm run ok.onnx --op X", "the model 'ok.onnx' and --op 'X' exclude each other"},
+        {SIMPLE "x.npy x.npy --device gpu", "--device is 'gpu', allowed are cpu and webgpu"},
+        {SIMPLE "x.npy x.npy --adapter llvm", "--adapter goes with --device webgpu"},
+        {"RMSNORM_WEBGPU_LIBRARY=/nonexistent " SIMPLE "x.npy x.npy --device webgpu", "WebGPU"},
         {SIMPLE "x.npy x.npy --attr axis", "axis"},
         {SIMPLE "x.npy x.npy --attr axis=1.5", "axis"},
         {SIMPLE "x.npy x.npy --attr axis=7", "axis"},
@@ -150,6 +154,22 @@ static void wrong_lines_of_test_infer_and_describe(void **state)
 #define INFER "rmsnorm infer --op SimplifiedLayerNormalization "
     static const wrong lines[] = {
         {"rmsnorm test", "no test folder is given"},
+        {"rmsnorm test nothing --device gpu", "--device is 'gpu', allowed are cpu and webgpu"},
+        {"rmsnorm test nothing --adapter x", "--adapter goes with --device webgpu, the CPU has none"},
+        {"rmsnorm test nothing --device cpu --without subgroups", "--without goes with --device webgpu"},
+        {"rmsnorm test nothing --limit maxBufferSize=1", "--limit goes with --device webgpu"},
+        {"rmsnorm test nothing --device webgpu --adapter ''", "--adapter is empty"},
+        {"rmsnorm selftest now", "selftest takes no argument, 'now' was given"},
+        {"rmsnorm selftest --device tpu", "--device is 'tpu', allowed are cpu and webgpu"},
+        {"rmsnorm selftest --adapter x", "--adapter goes with --device webgpu"},
+        {"rmsnorm selftest --device webgpu --without f16", "--without is 'f16', allowed are shader-f16 and subgroups"},
+        {"rmsnorm selftest --device webgpu --limit maxBufferSiz=1", "did you mean 'maxBufferSize'?"},
+        {"rmsnorm selftest --device webgpu --limit maxBufferSize",
+         "--limit is 'maxBufferSize', allowed is NAME=NUMBER"},
+        {"rmsnorm selftest --device webgpu --limit maxBindGroups=1",
+         "--limit 'maxBindGroups': nothing here depends on it"},
+        {"rmsnorm selftest --device webgpu --limit subgroupMinSize=4", "'subgroupMinSize': nothing here depends on it"},
+        {"RMSNORM_ISA=mmx rmsnorm selftest", "RMSNORM_ISA"},
         {"rmsnorm test missing", "'missing' cannot be read: No such file or directory"},
         {"rmsnorm test file", "'file' cannot be read: Not a directory"},
         {"rmsnorm test nothing", "'nothing' is no test folder and holds none"},
