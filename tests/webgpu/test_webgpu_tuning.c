@@ -195,6 +195,7 @@ static void test_broken_files(void **state)
     snprintf(inner, sizeof inner, "%s/rmsnorm/tuning.json", folder);
     write_text(inner, "nonsense");
     unsetenv("RMSNORM_TUNING");
+    setenv("MESA_SHADER_CACHE_DISABLE", "true", 1); /* it would be in that folder, too */
     setenv("XDG_CACHE_HOME", folder, 1);
     options.tuning = NULL;
     gpu_must(rmsnorm_webgpu_open(&options, &gpu));
