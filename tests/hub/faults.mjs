@@ -138,7 +138,7 @@ function sendRedirect(name, response, call, data, headers) {
     case "redirect-loop":
         return redirect(response, 302, own);
     case "insecure":
-        return redirect(response, 302, `http://hub.invalid${own}`);
+        return redirect(response, 302, `http://hub.invalid/${own.slice(1)}`);
     case "file-url":
         return redirect(response, 302, "file:///etc/passwd");
     case "no-location":
