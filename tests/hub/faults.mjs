@@ -56,9 +56,9 @@ export function filesOf(call) {
         return new Map(files).set("build/webgpu/metadata.json", Buffer.from(twice));
     }
     if (name === "hostile") {
-        const name = HOSTILE[numbers[0]];
-        const listed = editMetadata(files, (_, digests) => { digests[name] = hash("sha256", "x").toString("base64"); });
-        return name === "metadata.json" ? listed : listed.set(`build/webgpu/${name}`, Buffer.from("x"));
+        const hostile = HOSTILE[numbers[0]];
+        const listed = editMetadata(files, (_, digests) => { digests[hostile] = hash("sha256", "x").toString("base64"); });
+        return hostile === "metadata.json" ? listed : listed.set(`build/webgpu/${hostile}`, Buffer.from("x"));
     }
     return files;
 }
