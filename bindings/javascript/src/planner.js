@@ -72,6 +72,9 @@ export function startPlanner() {
     return starting;
 }
 
+/** What the planner has taken of the system. */
+export const memoryBytes = () => planner.memory.buffer.byteLength;
+
 /** @param {number} size */
 function room(size) {
     const at = planner.input(size);
