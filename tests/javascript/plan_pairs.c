@@ -211,7 +211,8 @@ static int print_pair(const drawn *d)
     rmsnorm_js_plan(d->package, request.size);
     const int differs = strcmp(rmsnorm_js_answer(), direct.data);
     if (differs != 0) {
-        fprintf(stderr, "plan_pairs: %s\nsays %s\nand without JSON %s\n", request.data, rmsnorm_js_answer(), direct.data);
+        fprintf(stderr, "plan_pairs: %s\nsays %s\nand without JSON %s\n", request.data, rmsnorm_js_answer(),
+                direct.data);
     }
     printf("%s\n%s\n%s\n", info.name, request.data, direct.data);
     free(request.data);

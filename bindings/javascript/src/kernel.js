@@ -140,7 +140,7 @@ export class Kernel {
             if (!given.buffer) {
                 refuse(`${what} was destroyed`);
             }
-        } else if (given === null || typeof given !== "object" || (given.data === undefined && !given.buffer)) {
+        } else if (ArrayBuffer.isView(given) || (given?.data === undefined && !given?.buffer)) {
             refuse(`${what} is neither {data, shape} nor a tensor of the device`);
         }
         if (given.data === undefined) {

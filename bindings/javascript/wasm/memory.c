@@ -11,8 +11,8 @@ enum { LEAST = 5, CLASSES = 31 }; /* 2^LEAST bytes with the head; 2^30 */
 /* In front of what the caller gets. */
 typedef struct head {
     size_t class;
-    struct head *next;  /* while it is free */
-    size_t unused[2];   /* 16 bytes: the caller's stay aligned */
+    struct head *next; /* while it is free */
+    size_t unused[2];  /* 16 bytes: the caller's stay aligned */
 } head;
 
 extern unsigned char __heap_base; /* the linker's */
@@ -47,7 +47,7 @@ __attribute__((no_builtin)) void *malloc(size_t size)
         return NULL;
     }
     while ((size_t)1 << class < size + sizeof(head)) {
-        class++;
+        class ++;
     }
     head *found = freed[class];
     if (found != NULL) {

@@ -49,8 +49,7 @@ static rmsnorm_status find_slot(const reading *from, bool input, const char *key
     char names[256] = "";
     size_t length = 0;
     for (size_t i = 0; i < count && length < sizeof names; i++) {
-        const int more =
-            snprintf(names + length, sizeof names - length, "%s%s", i == 0 ? "" : ", ", slots[i].key);
+        const int more = snprintf(names + length, sizeof names - length, "%s%s", i == 0 ? "" : ", ", slots[i].key);
         length += more < 0 ? 0 : (size_t)more;
     }
     const size_t guess = rmsnorm_js_slot_guess(slots, count, key);
@@ -184,9 +183,8 @@ static rmsnorm_status read_attribute(const reading *from, const rmsnorm_operator
                       from->info->name);
     }
     if (is_float(op, name)) {
-        return !read_float(json, &value)
-                   ? refuse(from, "%s: the attribute '%s' is no number", from->info->name, name)
-                   : pass_on(from, rmsnorm_attributes_set_float(op, attributes, name, value));
+        return !read_float(json, &value) ? refuse(from, "%s: the attribute '%s' is no number", from->info->name, name)
+                                         : pass_on(from, rmsnorm_attributes_set_float(op, attributes, name, value));
     }
     return !json_is_integer(json)
                ? refuse(from, "%s: the attribute '%.80s' is no whole number", from->info->name, name)
@@ -211,8 +209,7 @@ static rmsnorm_status read_limit(const reading *from, const char *name, const js
     if (!json_is_integer(json) || json_integer_value(json) < 0) {
         return refuse(from, "%s: the device's '%.80s' is no whole number from 0 on", from->info->name, name);
     }
-    return pass_on(from,
-                   rmsnorm_device_profile_set(&from->to->device, name, (uint64_t)json_integer_value(json)));
+    return pass_on(from, rmsnorm_device_profile_set(&from->to->device, name, (uint64_t)json_integer_value(json)));
 }
 
 /* ---- The whole ------------------------------------------------------------------------------- */
@@ -226,7 +223,8 @@ static rmsnorm_status read_attributes(const reading *from, const json_t *object)
     }
     const char *key;
     json_t *value;
-    json_object_foreach ((json_t *)(uintptr_t)object, key, value) {
+    json_object_foreach((json_t *)(uintptr_t)object, key, value)
+    {
         const rmsnorm_status status = read_attribute(from, op, key, value);
         if (status != RMSNORM_OK) {
             return status;
@@ -241,7 +239,8 @@ static rmsnorm_status read_each(const reading *from, const json_t *json, const c
 {
     const char *key;
     json_t *value;
-    json_object_foreach (json_object_get(json, name), key, value) {
+    json_object_foreach(json_object_get(json, name), key, value)
+    {
         const rmsnorm_status status = read(from, key, value);
         if (status != RMSNORM_OK) {
             return status;
