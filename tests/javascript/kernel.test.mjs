@@ -57,6 +57,18 @@ test("the snippet of the README, without a network", async () => {
     }
 });
 
+test("what the README shows runs", async () => {
+    const text = fs.readFileSync(new URL("node_modules/rmsnorm/README.md", import.meta.url), "utf8");
+    const blocks = [...text.matchAll(/```js\n(.*?)```/gs)].map(([, code]) => code);
+    assert.equal(blocks.length, 3);
+    for (const [i, code] of blocks.entries()) {
+        const file = new URL(`readme-${i}.mjs`, import.meta.url);
+        const data = "const xData = Float32Array.of(1, 2, 3, 4, 5, 6, 7, 8), scaleData = new Float32Array(8).fill(1);\n";
+        fs.writeFileSync(file, data + code);
+        await import(file);
+    }
+});
+
 test("attributes, and outputs that are asked for", async () => {
     const x = { data: ramp(12), shape: [3, 4] };
     const scale = { data: ones(4), shape: [4] };

@@ -12,7 +12,7 @@ const source = path.join(root, "bindings/javascript");
 
 fs.rmSync(target, { recursive: true, force: true });
 fs.mkdirSync(target, { recursive: true });
-for (const name of ["src", "index.d.ts", "README.md"]) {
+for (const name of ["src", "docs", "index.d.ts", "README.md"]) {
     fs.cpSync(path.join(source, name), path.join(target, name), { recursive: true });
 }
 fs.copyFileSync(path.join(root, "LICENSE"), path.join(target, "LICENSE"));
