@@ -141,6 +141,10 @@ test("tensors side by side in one buffer of the caller's", async () => {
     const call = [{ x: at(0, [4, 8]), scale: at(256, [8]) }, { into: { y: at(512, [4, 8]) } }];
     const { y } = await kernel(...call);
     assertNear(await y.download(), normalize(ramp(32), 8));
+    const first = await kernel({ x: at(0, [1, 8]), scale: at(256, [8]) }, { into: { y: at(512, [1, 8]) } });
+    const second = await kernel({ x: at(512, [1, 8]), scale: at(256, [8]) }, { into: { y: at(768, [1, 8]) } }); // only offsets differ
+    assertNear(await first.y.download(), normalize(ramp(8), 8));
+    assertNear(await second.y.download(), normalize(Float32Array.from(normalize(ramp(8), 8)), 8));
     await assert.rejects(kernel(call[0], { into: { y: at(4, [4, 8]) } }), /y overlaps x; allowed: exactly the same place/);
     await assert.rejects(kernel(call[0], { into: { y: at(900, [4, 8]) } }), /begins at offset 900; allowed on this device: multiples/);
     await assert.rejects(kernel(call[0], { into: { y: at(768, [4, 9]) } }), /y is to go into float32 \[4, 9\]; it is float32 \[4, 8\]/);
@@ -186,6 +190,29 @@ test("calls that are not waited for happen in their order", async () => {
     }
     await Promise.all([...calls, ...others]);
     assertNear((await late).y.data, [...wanted]);
+});
+
+test("a call whose shaders are ready does not overtake one that has to compile", async () => {
+    const x = await kernel.upload({ data: ramp(16), shape: [2, 8] });
+    const scale = { data: ones(8), shape: [8] };
+    await kernel({ x, scale });
+    const first = kernel({ x, scale }, { into: { y: x }, tunables: { WORKGROUP_SIZE: 64, VECTOR: 1, SUBGROUPS: 0 } });
+    const second = kernel({ x, scale }, { attrs: { epsilon: 1 } });
+    await first;
+    assertNear((await second).y.data, normalize(Float32Array.from(normalize(ramp(16), 8)), 8, 1));
+    x.destroy();
+});
+
+test("scratch memory is shared, and grows", async () => {
+    const call = async (rows, SPLITS) => {
+        const inputs = { x: { data: ramp(rows * 20000), shape: [rows, 20000] }, scale: { data: ones(20000), shape: [20000] } };
+        const options = { variant: "splitk", tunables: { SPLITS } };
+        assertNear((await kernel(inputs, options)).y.data, normalize(inputs.x.data, 20000), 1e-4);
+        return kernel.plan(inputs, options).scratch[0];
+    };
+    const least = await call(1, 4);
+    const sizes = await Promise.all([call(8, 256), call(1, 4), call(3, 64)]);
+    assert.ok(sizes[0] > 4 * least);
 });
 
 test("data is read at the call: it may change right after", async () => {
@@ -301,9 +328,13 @@ test("a lost device: DeviceLostError from all that follows", async () => {
     const lost = await getKernel(ID, { version: 1, device });
     const inputs = { x: { data: ramp(8), shape: [8] }, scale: { data: ones(8), shape: [8] } };
     const { y } = await lost(inputs, { output: "gpu" });
-    const running = lost(inputs);
-    device.destroy();
-    await assert.rejects(running, DeviceLostError);
+    const { queue } = device;
+    const submit = queue.submit.bind(queue);
+    queue.submit = (commands) => {
+        submit(commands);
+        device.destroy(); // while a result is waited for
+    };
+    await assert.rejects(lost(inputs), DeviceLostError);
     await assert.rejects(lost(inputs), (error) => error instanceof DeviceLostError && error instanceof DeviceError);
     await assert.rejects(y.download(), DeviceLostError);
     y.destroy();
