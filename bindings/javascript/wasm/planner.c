@@ -12,6 +12,7 @@ static struct {
     char *input;
     size_t room;
     rmsnorm_package_file files[MOST_FILES];
+    char *texts[MOST_FILES]; /* name and data of each */
     size_t file_count;
     bool failed; /* a file was lost for want of memory, or there are too many */
     rmsnorm_js_text answer;
@@ -42,6 +43,7 @@ void rmsnorm_js_file(size_t name, size_t size)
     memcpy(copy, own.input, name);
     copy[name] = '\0';
     memcpy(copy + name + 1, own.input + name, size - name);
+    own.texts[own.file_count] = copy;
     own.files[own.file_count++] = (rmsnorm_package_file){copy, copy + name + 1, size - name};
 }
 
@@ -51,7 +53,7 @@ static rmsnorm_status open_files(rmsnorm_package **package)
     const rmsnorm_status status =
         own.failed ? RMSNORM_OUT_OF_MEMORY : rmsnorm_package_open_verified(own.files, own.file_count, package);
     for (size_t i = 0; i < own.file_count; i++) {
-        free((void *)(uintptr_t)own.files[i].name);
+        free(own.texts[i]);
     }
     own.file_count = 0;
     return status;
@@ -85,12 +87,11 @@ static void plan(const rmsnorm_package *package, const json_t *json)
 {
     rmsnorm_package_info info;
     rmsnorm_js_request request;
-    char message[RMSNORM_JS_MESSAGE];
     rmsnorm_plan *made;
     rmsnorm_package_describe(package, &info);
-    rmsnorm_status status = rmsnorm_js_request_read(&info, json, &request, message);
+    rmsnorm_status status = rmsnorm_js_request_read(&info, json, &request);
     if (status != RMSNORM_OK) {
-        rmsnorm_js_write_refusal(&own.answer, status, message);
+        rmsnorm_js_write_refusal(&own.answer, status, request.message);
         return;
     }
     status = rmsnorm_plan_make(package, &request.request, &made);

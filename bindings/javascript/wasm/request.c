@@ -7,11 +7,10 @@
 
 #include "names.h"
 
-/* What is read, and where the sentence goes. */
+/* What is read, and into what. */
 typedef struct reading {
     const rmsnorm_package_info *info;
     rmsnorm_js_request *to;
-    char *message;
 } reading;
 
 #if defined(__GNUC__)
@@ -22,7 +21,7 @@ refuse(const reading *from, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
-    (void)vsnprintf(from->message, RMSNORM_JS_MESSAGE, format, arguments);
+    (void)vsnprintf(from->to->message, RMSNORM_JS_MESSAGE, format, arguments);
     va_end(arguments);
     return RMSNORM_INVALID_ARGUMENT;
 }
@@ -31,7 +30,7 @@ refuse(const reading *from, const char *format, ...)
 static rmsnorm_status pass_on(const reading *from, rmsnorm_status status)
 {
     if (status != RMSNORM_OK) {
-        (void)snprintf(from->message, RMSNORM_JS_MESSAGE, "%s: %s", from->info->name, rmsnorm_last_error());
+        (void)snprintf(from->to->message, RMSNORM_JS_MESSAGE, "%s: %s", from->info->name, rmsnorm_last_error());
     }
     return status;
 }
@@ -214,7 +213,7 @@ static rmsnorm_status read_limit(const reading *from, const char *name, const js
 
 /* ---- The whole ------------------------------------------------------------------------------- */
 
-static rmsnorm_status read_attributes(const reading *from, const json_t *object)
+static rmsnorm_status read_attributes(const reading *from, json_t *object)
 {
     const rmsnorm_operator *const op = rmsnorm_operator_find(from->info->domain, from->info->operator_name, 0);
     if (op != NULL) {
@@ -223,7 +222,7 @@ static rmsnorm_status read_attributes(const reading *from, const json_t *object)
     }
     const char *key;
     json_t *value;
-    json_object_foreach((json_t *)(uintptr_t)object, key, value)
+    json_object_foreach(object, key, value)
     {
         const rmsnorm_status status = read_attribute(from, op, key, value);
         if (status != RMSNORM_OK) {
@@ -250,9 +249,9 @@ static rmsnorm_status read_each(const reading *from, const json_t *json, const c
 }
 
 rmsnorm_status rmsnorm_js_request_read(const rmsnorm_package_info *info, const json_t *json,
-                                       rmsnorm_js_request *request, char message[RMSNORM_JS_MESSAGE])
+                                       rmsnorm_js_request *request)
 {
-    const reading from = {info, request, message};
+    const reading from = {info, request};
     *request = (rmsnorm_js_request){.request = RMSNORM_REQUEST_INIT, .device = RMSNORM_DEVICE_PROFILE_INIT};
     request->request.device = &request->device;
     request->request.variant = json_string_value(json_object_get(json, "variant"));

@@ -15,17 +15,19 @@
 
 #include "rmsnorm/package.h"
 
+#define RMSNORM_JS_MESSAGE 512
+
 /* A request and what it points to. */
 typedef struct rmsnorm_js_request {
     rmsnorm_request request;
     rmsnorm_tensor inputs[RMSNORM_MAX_SLOTS];
     rmsnorm_attributes attributes;
     rmsnorm_device_profile device;
+    char message[RMSNORM_JS_MESSAGE]; /* why it was refused */
 } rmsnorm_js_request;
 
-/* Strings stay in json. On refusal, the sentence is in message. */
-#define RMSNORM_JS_MESSAGE 512
+/* Strings stay in json. */
 rmsnorm_status rmsnorm_js_request_read(const rmsnorm_package_info *info, const json_t *json,
-                                       rmsnorm_js_request *request, char message[RMSNORM_JS_MESSAGE]);
+                                       rmsnorm_js_request *request);
 
 #endif
