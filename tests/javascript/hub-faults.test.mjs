@@ -136,7 +136,7 @@ test("no server at all", async () => {
     const { port } = server.address();
     await new Promise((resolve) => server.close(resolve));
     const options = hub.options({ endpoint: `http://127.0.0.1:${port}`, retries: 1 });
-    await assert.rejects(fetchPackage(ID, options), { name: "NetworkError", code: "NETWORK" });
+    await assert.rejects(fetchPackage(ID, options), { name: "NetworkError", code: "NETWORK", message: /ECONNREFUSED/ });
 });
 
 test("files that are too large together", async () => {

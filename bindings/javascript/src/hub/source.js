@@ -105,7 +105,7 @@ function repositoryPlace(id, endpoint, options) {
     const revision = parseRevision(options);
     const host = encodeURIComponent(endpoint.host + endpoint.pathname.slice(0, -1));
     return {
-        name: id,
+        name: `${type} ${id}`, // a repository of another type is "not there"
         revision,
         api: new URL(`api/${type}s/${id}/revision/${revision}`, endpoint),
         folders: (commit) => [new URL(`${PREFIXES[type]}${id}/resolve/${commit}/${PACKAGE_FOLDER}`, endpoint)],
