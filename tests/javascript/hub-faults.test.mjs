@@ -181,6 +181,10 @@ test("abort by the default reason, with a fetch that does not listen", async () 
     const deaf = () => new Promise(() => {});
     const signal = AbortSignal.timeout(50);
     await assert.rejects(fetchPackage(ID, hub.options({ fetch: deaf, signal })), { name: "TimeoutError" });
+    const controller = new AbortController();
+    const folder = fetchPackage(`${hub.endpoint}/folder/${ID}`, { fetch: deaf, signal: controller.signal });
+    controller.abort(null); // a reason as any other
+    assert.deepEqual(await Promise.allSettled([folder]), [{ status: "rejected", reason: null }]);
 });
 
 test("the first failure ends the other downloads", async () => {

@@ -125,7 +125,7 @@ async function downloadMetadata(job, folders) {
         try {
             return { folder, bytes: await job.downloadFile(new URL(METADATA, folder), METADATA) };
         } catch (error) {
-            if (error.code !== "NOT_FOUND" || i === folders.length - 1) {
+            if (error?.code !== "NOT_FOUND" || i === folders.length - 1) {
                 throw error;
             }
         }
@@ -231,7 +231,7 @@ export async function fetchPackage(source, options = {}) {
     try {
         return await runUnlessAborted(first, options.signal);
     } catch (error) {
-        const isStale = first.trustedMetadata && (error instanceof PackageError || error.code === "NOT_FOUND");
+        const isStale = first.trustedMetadata && (error instanceof PackageError || error?.code === "NOT_FOUND");
         if (!isStale) {
             throw error;
         }
