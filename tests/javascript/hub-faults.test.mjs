@@ -182,8 +182,8 @@ test("abort by the default reason, with a fetch that does not listen", async () 
     const signal = AbortSignal.timeout(50);
     await assert.rejects(fetchPackage(ID, hub.options({ fetch: deaf, signal })), { name: "TimeoutError" });
     const controller = new AbortController();
-    const folder = fetchPackage(`${hub.endpoint}/folder/${ID}`, { fetch: deaf, signal: controller.signal });
-    controller.abort(null); // a reason as any other
+    const ended = () => (queueMicrotask(() => controller.abort(null)), deaf()); // a reason as any other
+    const folder = fetchPackage(`${hub.endpoint}/folder/${ID}`, { fetch: ended, signal: controller.signal });
     assert.deepEqual(await Promise.allSettled([folder]), [{ status: "rejected", reason: null }]);
 });
 
