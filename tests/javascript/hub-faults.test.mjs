@@ -48,6 +48,12 @@ test("a page instead of metadata.json is refused", async () => {
     await fails("not-json", PackageError, "PACKAGE", { version: undefined, revision: hub.first });
 });
 
+test("one file is too large by itself, before all are together", async () => {
+    for (const fault of ["endless", "gzip-bomb", "huge-length"]) {
+        await assert.rejects(fetchPackage(`${fault}/norm`, hub.options()), /metadata\.json: is larger than 4194304 bytes/);
+    }
+});
+
 test("redirects come to an end", async () => {
     await fails("redirect-loop", NetworkError, "REDIRECT");
     assert.equal(count("metadata.json"), 9);
@@ -136,7 +142,7 @@ test("no server at all", async () => {
     const { port } = server.address();
     await new Promise((resolve) => server.close(resolve));
     const options = hub.options({ endpoint: `http://127.0.0.1:${port}`, retries: 1 });
-    await assert.rejects(fetchPackage(ID, options), { name: "NetworkError", code: "NETWORK" });
+    await assert.rejects(fetchPackage(ID, options), { name: "NetworkError", code: "NETWORK", message: /ECONNREFUSED/ });
 });
 
 test("files that are too large together", async () => {
@@ -181,21 +187,40 @@ test("abort by the default reason, with a fetch that does not listen", async () 
     const deaf = () => new Promise(() => {});
     const signal = AbortSignal.timeout(50);
     await assert.rejects(fetchPackage(ID, hub.options({ fetch: deaf, signal })), { name: "TimeoutError" });
+    const controller = new AbortController();
+    const ended = () => (queueMicrotask(() => controller.abort(null)), deaf()); // a reason as any other
+    const folder = fetchPackage(`${hub.endpoint}/folder/${ID}`, { fetch: ended, signal: controller.signal });
+    assert.deepEqual(await Promise.allSettled([folder]), [{ status: "rejected", reason: null }]);
 });
 
-test("the first failure ends the other downloads", async () => {
+test("the first failure ends the other downloads, and nothing of them is left", async () => {
     let open = 0;
+    const busy = async (work) => {
+        open++;
+        await work;
+        open--;
+    };
+    const pause = () => new Promise((resolve) => setTimeout(resolve, 200));
+    const cache = { get: async () => undefined };
+    const keeping = new Promise((resolve) => {
+        cache.put = (key) => {
+            setImmediate(key.endsWith("bench.json") ? resolve : () => {});
+            return busy(pause());
+        };
+    });
     const held = async (url, init) => {
         if (url.endsWith("manifest.json")) {
+            await keeping;
             return new Response(null, { status: 404 });
         }
-        if (!url.endsWith(".jinja")) {
+        if (!/g[a-z]+\.wgsl/.test(url)) {
             return fetch(url, init);
         }
-        open++;
-        return new Promise((_, reject) => init.signal.addEventListener("abort", () => { open--; reject(init.signal.reason); }));
+        const aborted = new Promise((resolve) => init.signal.addEventListener("abort", resolve));
+        await busy(aborted);
+        throw init.signal.reason;
     };
-    await assert.rejects(fetchPackage(ID, hub.options({ fetch: held })), { code: "NOT_FOUND" });
+    await assert.rejects(fetchPackage(ID, hub.options({ fetch: held, cache })), { code: "NOT_FOUND" });
     assert.equal(open, 0);
 });
 

@@ -19,7 +19,7 @@ const AT_ONCE = 6;
  * @property {string | false | import("./hub/cache.js").PackageCache} [cache] browser: a name for the Cache API ("rmsnorm" when
  *     left out); Node: a folder (none when left out)
  * @property {AbortSignal} [signal]
- * @property {(progress: {file: string, loaded: number, total: number | null}) => void} [onProgress]
+ * @property {(progress: {file: string, loaded: number, total: number | null}) => void} [onProgress] a retry begins at 0 again
  * @property {typeof fetch} [fetch]
  * @property {number} [timeout] milliseconds without a byte, 20000 when left out
  * @property {number} [retries] after the first attempt, 4 when left out
@@ -125,7 +125,7 @@ async function downloadMetadata(job, folders) {
         try {
             return { folder, bytes: await job.downloadFile(new URL(METADATA, folder), METADATA) };
         } catch (error) {
-            if (error.code !== "NOT_FOUND" || i === folders.length - 1) {
+            if (error?.code !== "NOT_FOUND" || i === folders.length - 1) {
                 throw error;
             }
         }
@@ -194,7 +194,11 @@ async function runJob(job) {
     const commit = job.place.api && await resolveCommit(job);
     const key = job.place.key && job.place.key(commit);
     const { folder, bytes, digests } = await obtainMetadata(job, job.place.folders(commit), key);
-    const files = new Map([[METADATA, bytes], ...[...digests.keys()].map((file) => [file, null])]);
+    /** @type {Map<string, Uint8Array>} in the order of metadata.json, not in that of arrival */
+    const files = new Map().set(METADATA, bytes);
+    for (const file of digests.keys()) {
+        files.set(file, null);
+    }
     await forEach(digests, job.controller, async ([file, digest]) => {
         files.set(file, await obtainFile(job, new URL(file, folder), file, digest, key && `${key}/${file}`));
     });
@@ -227,7 +231,7 @@ export async function fetchPackage(source, options = {}) {
     try {
         return await runUnlessAborted(first, options.signal);
     } catch (error) {
-        const isStale = first.trustedMetadata && (error instanceof PackageError || error.code === "NOT_FOUND");
+        const isStale = first.trustedMetadata && (error instanceof PackageError || error?.code === "NOT_FOUND");
         if (!isStale) {
             throw error;
         }

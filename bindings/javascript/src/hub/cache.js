@@ -56,15 +56,16 @@ export async function openCache(cache) {
     if (cache === false || (cache === undefined && (inNode || !globalThis.caches))) {
         return NONE;
     }
-    if (typeof cache?.get === "function" && typeof cache.put === "function") {
+    if (typeof cache === "object" && typeof cache?.get === "function" && typeof cache.put === "function") {
         return forgiving(cache);
     }
-    if (cache !== undefined && (typeof cache !== "string" || cache === "")) {
+    const name = cache ?? DEFAULT_NAME;
+    if (typeof name !== "string" || name === "") {
         throw new RequestError("cache is neither a name, nor false, nor an object with get and put");
     }
     if (inNode) {
         const { openFolderCache } = await import("./folder-cache.js");
-        return forgiving(await openFolderCache(cache));
+        return forgiving(await openFolderCache(name));
     }
-    return globalThis.caches ? forgiving(openBrowserCache(cache ?? DEFAULT_NAME)) : NONE;
+    return globalThis.caches ? forgiving(openBrowserCache(name)) : NONE;
 }

@@ -68,6 +68,12 @@ function parse(location, base) {
     }
 }
 
+/** Node says why a connection failed: ECONNREFUSED. A browser tells no page. */
+function codeOf(error) {
+    const code = error?.cause?.code;
+    return typeof code === "string" ? ` (${code})` : "";
+}
+
 /** One try: its time, and what ends it. */
 class Attempt {
     /** @param {string} what @param {Transfer} transfer */
@@ -89,7 +95,7 @@ class Attempt {
         const late = () => this.stop(mayPass(new NetworkError(`${this.what}: no answer in time`, { code: "TIMEOUT" })));
         const timer = setTimeout(late, Math.max(0, left));
         const failed = promise.catch((cause) => {
-            throw mayPass(new NetworkError(`${this.what}: the connection failed`, { cause }));
+            throw mayPass(new NetworkError(`${this.what}: the connection failed${codeOf(cause)}`, { cause }));
         });
         try {
             return await Promise.race([failed, this.stopped]);
@@ -107,6 +113,7 @@ class Attempt {
 
     request(url, redirect, withToken) {
         const headers = withToken ? { Authorization: `Bearer ${this.transfer.token}` } : {};
+        /** @type {RequestInit} */
         const init = { redirect, headers, credentials: "omit", signal: this.controller.signal };
         return this.wait((async () => this.transfer.fetch(url.href, init))());
     }

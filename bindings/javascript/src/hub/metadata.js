@@ -11,7 +11,7 @@ const PLAIN_NAME = /^[A-Za-z0-9_-][A-Za-z0-9._-]{0,254}$/;
 /** 32 bytes in base64. */
 const DIGEST = /^[A-Za-z0-9+/]{43}=$/;
 
-/** @param {BufferSource} data @returns {Promise<Uint8Array>} */
+/** @param {any} data bytes @returns {Promise<Uint8Array>} */
 async function sha256(data) {
     if (!globalThis.crypto?.subtle) {
         throw new RequestError("a page that checks digests needs https: WebCrypto is not there", { code: "NO_CRYPTO" });

@@ -83,7 +83,7 @@ function parseToken(token) {
 export function parseSource(source, options) {
     const endpoint = parseAddress(options.endpoint ?? HUB, "endpoint");
     const common = { token: parseToken(options.token), tokenOrigin: endpoint.origin };
-    if (typeof source === "string" && REPOSITORY.test(source) && !source.includes("..")) {
+    if (typeof source === "string" && REPOSITORY.test(source)) {
         return { ...common, ...repositoryPlace(source, endpoint, options) };
     }
     if (!(source instanceof URL) && !String(source).includes("://")) {
@@ -105,7 +105,7 @@ function repositoryPlace(id, endpoint, options) {
     const revision = parseRevision(options);
     const host = encodeURIComponent(endpoint.host + endpoint.pathname.slice(0, -1));
     return {
-        name: id,
+        name: `${type} ${id}`, // a repository of another type is "not there"
         revision,
         api: new URL(`api/${type}s/${id}/revision/${revision}`, endpoint),
         folders: (commit) => [new URL(`${PREFIXES[type]}${id}/resolve/${commit}/${PACKAGE_FOLDER}`, endpoint)],
