@@ -7,7 +7,7 @@ import { assertCase, toInput } from "./cases.mjs";
 import { getKernel } from "rmsnorm";
 import { openAdapter } from "./devices.mjs";
 
-const kernels = process.env.RMSNORM_KERNELS;
+const kernels = path.join(process.env.RMSNORM_SOURCES, "kernels");
 const names = fs.readdirSync(kernels).sort();
 const casesOf = (name) => JSON.parse(fs.readFileSync(path.join(kernels, name, "build/webgpu/test.json"), "utf8")).cases;
 

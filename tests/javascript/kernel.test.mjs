@@ -1,9 +1,11 @@
 // getKernel and the function it returns: what a caller may rely on.
 import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
 import fs from "node:fs";
 import os from "node:os";
 import path from "node:path";
 import { after, before, test } from "node:test";
+import { pathToFileURL } from "node:url";
 import { bitsOf, halfBits } from "./cases.mjs";
 import { openAdapter } from "./devices.mjs";
 import {
@@ -13,7 +15,8 @@ import {
 const ID = "webgpu-kernels/ai.onnx.SimplifiedLayerNormalization";
 const SKIP = "webgpu-kernels/com.microsoft.SkipSimplifiedLayerNormalization";
 const STORAGE = 0x80 | 0x4 | 0x8; // STORAGE, COPY_SRC, COPY_DST
-const FOLDER = path.join(process.env.RMSNORM_KERNELS, "ai.onnx.SimplifiedLayerNormalization");
+const SOURCES = process.env.RMSNORM_SOURCES;
+const FOLDER = path.join(SOURCES, "kernels/ai.onnx.SimplifiedLayerNormalization");
 
 const ramp = (count, step = 0.25) => Float32Array.from({ length: count }, (_, i) => (i % 17) * step - 1.5);
 const ones = (count) => new Float32Array(count).fill(1);
@@ -264,6 +267,43 @@ test("a repository needs a version or a revision, not both", async () => {
     await assert.rejects(getKernel("./nowhere"), { name: "PackageError", code: "NOT_FOUND" });
 });
 
+test("from a Hub: where an endpoint, a revision or hub is given, and for what is not embedded", async () => {
+    const { startHub } = await import(pathToFileURL(path.join(SOURCES, "tests/hub/server.mjs")));
+    const served = await startHub({ repositories: { [ID]: FOLDER, "house/norm": FOLDER } });
+    const [{ first }] = served.hub.served.values();
+    const inputs = { x: { data: ramp(8), shape: [8] }, scale: { data: ones(8), shape: [8] } };
+    try {
+        const { endpoint } = served;
+        for (const [source, options] of [
+            [ID, { version: 1, endpoint }],
+            [ID, { revision: first, endpoint }],
+            ["house/norm", { version: 1, endpoint }],
+        ]) {
+            served.hub.reset();
+            const seen = new Set();
+            const fetched = await getKernel(source, { ...options, onProgress: ({ file }) => seen.add(file) });
+            assert.ok(served.hub.requests.length > 15);
+            assert.ok(seen.has("manifest.json"));
+            assertNear((await fetched(inputs)).y.data, normalize(ramp(8), 8));
+            fetched.dispose();
+        }
+        const { fetch } = globalThis;
+        let asked = 0;
+        globalThis.fetch = async () => {
+            asked++;
+            throw new TypeError("no network");
+        };
+        const options = { retries: 0, version: 1 };
+        await assert.rejects(getKernel(ID, { ...options, hub: true }), { name: "NetworkError" });
+        await assert.rejects(getKernel(ID, { ...options, version: 2 }), { name: "NetworkError" });
+        await assert.rejects(getKernel("house/ai.onnx.RMSNormalization", options), { name: "NetworkError" });
+        assert.equal(asked, 3);
+        globalThis.fetch = fetch;
+    } finally {
+        served.close();
+    }
+});
+
 /** A copy of a package that may be changed. */
 function copyPackage(change) {
     const folder = fs.mkdtempSync(path.join(os.tmpdir(), "rmsnorm-"));
@@ -362,4 +402,27 @@ test("what a repeated call costs the processor", async () => {
     const count = 300;
     await Promise.all(Array.from({ length: count }, () => kernel({ x, scale }, { into: { y } })));
     console.log(`${((performance.now() - start) / count).toFixed(4)} ms a call`);
+});
+
+test("Node without the npm package webgpu: one sentence says what to do", () => {
+    const folder = fs.mkdtempSync(path.join(os.tmpdir(), "rmsnorm-"));
+    fs.cpSync(new URL("node_modules/rmsnorm", import.meta.url), path.join(folder, "node_modules/rmsnorm"), { recursive: true });
+    const script = `import { getKernel } from "rmsnorm";
+        await getKernel("${ID}", { version: 1 }).catch((error) => console.log(error.name, error.code, error.message));`;
+    fs.writeFileSync(path.join(folder, "alone.mjs"), script);
+    const said = execFileSync(process.execPath, [path.join(folder, "alone.mjs")], { encoding: "utf8" });
+    assert.equal(said, "DeviceError NO_WEBGPU Node has WebGPU only with the npm package webgpu: npm install webgpu\n");
+    fs.rmSync(folder, { recursive: true });
+});
+
+// The last one: it takes the others' device.
+test("after the shared device is lost, getKernel makes a new one", async () => {
+    const inputs = { x: { data: ramp(8), shape: [8] }, scale: { data: ones(8), shape: [8] } };
+    kernel.device.destroy();
+    await kernel.device.lost;
+    await assert.rejects(kernel(inputs), DeviceLostError);
+    const again = await getKernel(ID, { version: 1 });
+    assert.notEqual(again.device, kernel.device);
+    assertNear((await again(inputs)).y.data, normalize(ramp(8), 8));
+    again.dispose();
 });
