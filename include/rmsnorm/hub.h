@@ -27,12 +27,14 @@ typedef struct rmsnorm_fetch_options {
     size_t struct_size;
     int64_t version;      /* of the contract: the branch vN; 0: revision says which */
     const char *revision; /* a commit: 40 hex digits; NULL: version says which */
-    const char *endpoint; /* "https://host[/path]", http for a loopback host alone; NULL: HF_ENDPOINT, else the public Hub */
-    const char *cache;    /* the folder; NULL: HF_HUB_CACHE, HF_HOME/hub, XDG_CACHE_HOME/huggingface/hub or the same in ~/.cache */
-    const char *token;    /* sent to the endpoint alone; NULL: HF_TOKEN; "": none */
-    bool offline;         /* only what is cached; HF_HUB_OFFLINE=1 does the same */
-    uint32_t timeout_ms;  /* to connect, and without 32 KiB of answer, before a connection is given up */
-    uint32_t retries;     /* after a fault of the connection, and after the answers 408, 429 and 5xx */
+    const char
+        *endpoint; /* "https://host[/path]", http for a loopback host alone; NULL: HF_ENDPOINT, else the public Hub */
+    const char *
+        cache; /* the folder; NULL: HF_HUB_CACHE, HF_HOME/hub, XDG_CACHE_HOME/huggingface/hub or the same in ~/.cache */
+    const char *token;                /* sent to the endpoint alone; NULL: HF_TOKEN; "": none */
+    bool offline;                     /* only what is cached; HF_HUB_OFFLINE=1 does the same */
+    uint32_t timeout_ms;              /* to connect, and without 32 KiB of answer, before a connection is given up */
+    uint32_t retries;                 /* after a fault of the connection, and after the answers 408, 429 and 5xx */
     uint64_t max_file_size, max_size; /* bytes, of one file and of all; no more than rmsnorm_package_open takes */
     rmsnorm_fetch_progress *progress; /* NULL: none */
     void *context;                    /* its first argument */

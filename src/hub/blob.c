@@ -140,7 +140,8 @@ static rmsnorm_status fetch_locked(const fetching *the)
 static rmsnorm_status ask_identity(fetching *the)
 {
     const char *const name = the->cache->settings->name;
-    const rmsnorm_http_request head = {.kind = RMSNORM_HTTP_HEAD, .path = the->address, .label = the->blob->path, .file = -1};
+    const rmsnorm_http_request head = {
+        .kind = RMSNORM_HTTP_HEAD, .path = the->address, .label = the->blob->path, .file = -1};
     rmsnorm_http_reply reply;
     RMSNORM_TRY(rmsnorm_http_ask(the->http, &head, &reply));
     RMSNORM_CHECK(reply.etag[0] != '\0', RMSNORM_MALFORMED, "%s: %s has no ETag that could be a file's name", name,

@@ -37,9 +37,10 @@ rmsnorm_status rmsnorm_exchange_begin(rmsnorm_exchange *exchange)
     } else if (exchange->range_start != exchange->offset ||
                (request->size != UINT64_MAX && exchange->range_total != request->size)) {
         const rmsnorm_status status = empty_file(exchange);
-        return status != RMSNORM_OK ? status
-                                    : rmsnorm_fail(RMSNORM_MALFORMED, "%s: %s: the server sends another range than asked for",
-                                                   exchange->settings->name, request->label);
+        return status != RMSNORM_OK
+                   ? status
+                   : rmsnorm_fail(RMSNORM_MALFORMED, "%s: %s: the server sends another range than asked for",
+                                  exchange->settings->name, request->label);
     }
     return lseek(request->file, (off_t)exchange->offset, SEEK_SET) >= 0 ? RMSNORM_OK : fail_write(exchange);
 }
@@ -82,8 +83,8 @@ rmsnorm_status rmsnorm_exchange_body(rmsnorm_exchange *exchange, const char *dat
     }
     const uint64_t before = exchange->offset + exchange->done;
     RMSNORM_CHECK(before <= request->limit && size <= request->limit - before, RMSNORM_MALFORMED,
-                  "%s: %s is longer than %" PRIu64 " bytes, which is the most", exchange->settings->name, request->label,
-                  request->limit);
+                  "%s: %s is longer than %" PRIu64 " bytes, which is the most", exchange->settings->name,
+                  request->label, request->limit);
     RMSNORM_TRY(request->kind == RMSNORM_HTTP_FILE ? write_file(exchange, data, size) : add_text(exchange, data, size));
     exchange->done += size;
     return RMSNORM_OK;

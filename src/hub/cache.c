@@ -185,8 +185,8 @@ rmsnorm_status rmsnorm_cache_get_ref(const rmsnorm_cache *cache, const char *bra
         if (rmsnorm_hub_is_hex(text, RMSNORM_COMMIT_TEXT - 1)) {
             memcpy(commit, text, RMSNORM_COMMIT_TEXT);
         } else {
-            status = rmsnorm_fail(RMSNORM_MALFORMED, "%s: refs/%s in the cache %.200s is no commit", cache->settings->name,
-                                  branch, cache->settings->cache);
+            status = rmsnorm_fail(RMSNORM_MALFORMED, "%s: refs/%s in the cache %.200s is no commit",
+                                  cache->settings->name, branch, cache->settings->cache);
         }
     }
     if (file >= 0) {

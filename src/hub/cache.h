@@ -14,7 +14,7 @@
 
 typedef struct rmsnorm_cache {
     const rmsnorm_hub_settings *settings;
-    char name[224];          /* "kernels--org--name" */
+    char name[224];                /* "kernels--org--name" */
     int root, folder, blobs, lock; /* -1: not open */
 } rmsnorm_cache;
 

@@ -110,8 +110,8 @@ static rmsnorm_status make_headers(const rmsnorm_exchange *exchange, struct curl
     return RMSNORM_OK;
 }
 
-static void set_options(CURL *curl, const rmsnorm_url *url, const struct curl_slist *headers, rmsnorm_exchange *exchange,
-                        char *message)
+static void set_options(CURL *curl, const rmsnorm_url *url, const struct curl_slist *headers,
+                        rmsnorm_exchange *exchange, char *message)
 {
     char agent[64];
     (void)snprintf(agent, sizeof agent, "rmsnorm/%s", rmsnorm_version());

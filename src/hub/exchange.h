@@ -36,7 +36,8 @@ typedef struct rmsnorm_exchange {
 } rmsnorm_exchange;
 
 /* Fills in the answer. `again`: the connection failed in a way that may be over soon. RMSNORM_OK: status says the rest. */
-rmsnorm_status rmsnorm_exchange_run(rmsnorm_http *http, const rmsnorm_url *url, rmsnorm_exchange *exchange, bool *again);
+rmsnorm_status rmsnorm_exchange_run(rmsnorm_http *http, const rmsnorm_url *url, rmsnorm_exchange *exchange,
+                                    bool *again);
 void rmsnorm_exchange_release(rmsnorm_exchange *exchange);
 
 /* headers.c: forgets the last answer's headers; takes in one line of the next. */

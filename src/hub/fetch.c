@@ -65,8 +65,9 @@ static rmsnorm_status remember_commit(call *the)
     }
     rmsnorm_cache_close(&cache);
     return status == RMSNORM_NOT_FOUND
-               ? rmsnorm_fail(RMSNORM_NOT_FOUND, "%s: version %s is not in the cache %.200s, and the network is not used: "
-                                                 "offline",
+               ? rmsnorm_fail(RMSNORM_NOT_FOUND,
+                              "%s: version %s is not in the cache %.200s, and the network is not used: "
+                              "offline",
                               the->settings.name, the->settings.branch + 1, the->settings.cache)
                : status;
 }

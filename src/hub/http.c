@@ -92,7 +92,8 @@ static rmsnorm_status fail_status(const rmsnorm_exchange *exchange, bool *again,
         return rmsnorm_fail(RMSNORM_IO, "%s: %s: the server answers %ld", settings->name, label, status);
     }
     if (exchange->retry_after > LONGEST_PAUSE) {
-        return rmsnorm_fail(RMSNORM_IO, "%s: %s: the server answers %ld and asks to wait %" PRIu64 " s: try again later",
+        return rmsnorm_fail(RMSNORM_IO,
+                            "%s: %s: the server answers %ld and asks to wait %" PRIu64 " s: try again later",
                             settings->name, label, status, exchange->retry_after / 1000);
     }
     *again = true;
@@ -185,8 +186,8 @@ static rmsnorm_status measure(const rmsnorm_http_request *request, uint64_t *off
     struct stat status;
     *offset = 0;
     if (request->kind == RMSNORM_HTTP_FILE) {
-        RMSNORM_CHECK(fstat(request->file, &status) == 0, RMSNORM_IO, "%s: the cache cannot be read: %s", request->label,
-                      strerror(errno));
+        RMSNORM_CHECK(fstat(request->file, &status) == 0, RMSNORM_IO, "%s: the cache cannot be read: %s",
+                      request->label, strerror(errno));
         *offset = (uint64_t)status.st_size;
     }
     return RMSNORM_OK;

@@ -37,12 +37,13 @@ static bool is_half(const char *text, size_t length)
 static rmsnorm_status check_name(const char *name)
 {
     const size_t length = name != NULL ? strcspn(name, "/") : 0;
-    RMSNORM_CHECK(name != NULL && name[length] == '/' && is_half(name, length) &&
-                      is_half(name + length + 1, strlen(name + length + 1)),
-                  RMSNORM_INVALID_ARGUMENT,
-                  "\"%.200s\" is no package of a Hub; allowed is ORG/NAME, each of letters, digits, _, and single . and - "
-                  "inside, at most %d",
-                  name != NULL ? name : "", NAME_LIMIT);
+    RMSNORM_CHECK(
+        name != NULL && name[length] == '/' && is_half(name, length) &&
+            is_half(name + length + 1, strlen(name + length + 1)),
+        RMSNORM_INVALID_ARGUMENT,
+        "\"%.200s\" is no package of a Hub; allowed is ORG/NAME, each of letters, digits, _, and single . and - "
+        "inside, at most %d",
+        name != NULL ? name : "", NAME_LIMIT);
     return RMSNORM_OK;
 }
 
@@ -53,13 +54,14 @@ static rmsnorm_status choose_revision(const rmsnorm_fetch_options *options, rmsn
                   "%s: %s; exactly one of version and revision says which package is meant", settings->name,
                   revision != NULL ? "both a version and a revision are given" : "no version and no revision is given");
     if (revision == NULL) {
-        RMSNORM_CHECK(options->version > 0, RMSNORM_INVALID_ARGUMENT, "%s: version is %" PRId64 ", allowed is 1 or more",
-                      settings->name, options->version);
+        RMSNORM_CHECK(options->version > 0, RMSNORM_INVALID_ARGUMENT,
+                      "%s: version is %" PRId64 ", allowed is 1 or more", settings->name, options->version);
         (void)snprintf(settings->branch, sizeof settings->branch, "v%" PRId64, options->version);
         return RMSNORM_OK;
     }
     RMSNORM_CHECK(rmsnorm_hub_is_hex(revision, RMSNORM_COMMIT_TEXT - 1), RMSNORM_INVALID_ARGUMENT,
-                  "%s: revision is \"%.80s\", allowed is a commit: 40 hex digits, lower case", settings->name, revision);
+                  "%s: revision is \"%.80s\", allowed is a commit: 40 hex digits, lower case", settings->name,
+                  revision);
     memcpy(settings->commit, revision, sizeof settings->commit);
     return RMSNORM_OK;
 }
@@ -86,17 +88,20 @@ static bool is_on(const char *name)
 
 static rmsnorm_status choose_cache(const char *given, char **cache)
 {
-    static const char *const places[][2] = {
-        {"HF_HUB_CACHE", ""}, {"HF_HOME", "/hub"}, {"XDG_CACHE_HOME", "/huggingface/hub"}, {"HOME", "/.cache/huggingface/hub"}};
+    static const char *const places[][2] = {{"HF_HUB_CACHE", ""},
+                                            {"HF_HOME", "/hub"},
+                                            {"XDG_CACHE_HOME", "/huggingface/hub"},
+                                            {"HOME", "/.cache/huggingface/hub"}};
     const char *folder = given;
     const char *rest = "";
     for (size_t i = 0; folder == NULL && i < sizeof places / sizeof places[0]; ++i) {
         folder = variable(places[i][0]);
         rest = places[i][1];
     }
-    RMSNORM_CHECK(folder != NULL && folder[0] != '\0', RMSNORM_INVALID_ARGUMENT,
-                  "there is no folder for the cache: none is given, and HF_HUB_CACHE, HF_HOME, XDG_CACHE_HOME and HOME are not "
-                  "set");
+    RMSNORM_CHECK(
+        folder != NULL && folder[0] != '\0', RMSNORM_INVALID_ARGUMENT,
+        "there is no folder for the cache: none is given, and HF_HUB_CACHE, HF_HOME, XDG_CACHE_HOME and HOME are not "
+        "set");
     const size_t size = strlen(folder) + strlen(rest) + 1;
     *cache = malloc(size);
     RMSNORM_CHECK(*cache != NULL, RMSNORM_OUT_OF_MEMORY, "no memory for the path of the cache");

@@ -6,8 +6,8 @@
 #include "rmsnorm/hub.h"
 
 typedef struct rmsnorm_hub_settings {
-    const char *name;    /* "org/name" */
-    char branch[24];     /* "v1"; "" where the commit is given */
+    const char *name; /* "org/name" */
+    char branch[24];  /* "v1"; "" where the commit is given */
     char commit[RMSNORM_COMMIT_TEXT];
     const char *endpoint, *token; /* token NULL: none */
     char *cache;                  /* owned */

@@ -64,7 +64,8 @@ static rmsnorm_status read_parts(CURLU *parsed, const char *what, rmsnorm_url *u
     url->host = part_of(parsed, CURLUPART_HOST, 0);
     url->text = part_of(parsed, CURLUPART_URL, 0);
     rmsnorm_status status = RMSNORM_OK;
-    if (scheme == NULL || url->text == NULL || (strncmp(scheme, "http", 4) == 0 && (port == NULL || url->host == NULL))) {
+    if (scheme == NULL || url->text == NULL ||
+        (strncmp(scheme, "http", 4) == 0 && (port == NULL || url->host == NULL))) {
         status = rmsnorm_fail(RMSNORM_OUT_OF_MEMORY, "no memory for an address");
     } else if (strcmp(scheme, "https") != 0 && strcmp(scheme, "http") != 0) {
         status = rmsnorm_fail(RMSNORM_INVALID_ARGUMENT, "%s has the scheme %.20s, allowed is https", what, scheme);
@@ -74,9 +75,10 @@ static rmsnorm_status read_parts(CURLU *parsed, const char *what, rmsnorm_url *u
         if (url->origin == NULL) {
             status = rmsnorm_fail(RMSNORM_OUT_OF_MEMORY, "no memory for an address");
         } else if (url->plain && !is_loopback(url->host)) {
-            status = rmsnorm_fail(RMSNORM_INVALID_ARGUMENT,
-                                  "%s leads to %.200s without https, which is allowed for this machine's own address alone",
-                                  what, url->host);
+            status =
+                rmsnorm_fail(RMSNORM_INVALID_ARGUMENT,
+                             "%s leads to %.200s without https, which is allowed for this machine's own address alone",
+                             what, url->host);
         }
     }
     free(scheme);
@@ -98,12 +100,14 @@ static bool has_part(CURLU *parsed, CURLUPart part)
 static rmsnorm_status check_endpoint(CURLU *parsed, const char *text)
 {
     RMSNORM_CHECK(curl_url_set(parsed, CURLUPART_URL, text, CURLU_NON_SUPPORT_SCHEME) == CURLUE_OK,
-                  RMSNORM_INVALID_ARGUMENT, "the endpoint is \"%.200s\", allowed is https://HOST or https://HOST/PATH", text);
+                  RMSNORM_INVALID_ARGUMENT, "the endpoint is \"%.200s\", allowed is https://HOST or https://HOST/PATH",
+                  text);
     /* Its text may hold a password: it is not repeated. */
-    RMSNORM_CHECK(!has_part(parsed, CURLUPART_USER) && !has_part(parsed, CURLUPART_PASSWORD) &&
-                      !has_part(parsed, CURLUPART_QUERY) && !has_part(parsed, CURLUPART_FRAGMENT),
-                  RMSNORM_INVALID_ARGUMENT,
-                  "the endpoint has a user, a password, a query or a fragment, allowed is https://HOST or https://HOST/PATH");
+    RMSNORM_CHECK(
+        !has_part(parsed, CURLUPART_USER) && !has_part(parsed, CURLUPART_PASSWORD) &&
+            !has_part(parsed, CURLUPART_QUERY) && !has_part(parsed, CURLUPART_FRAGMENT),
+        RMSNORM_INVALID_ARGUMENT,
+        "the endpoint has a user, a password, a query or a fragment, allowed is https://HOST or https://HOST/PATH");
     return RMSNORM_OK;
 }
 
@@ -127,7 +131,8 @@ rmsnorm_status rmsnorm_url_endpoint(const char *text, rmsnorm_url *url)
 
 static bool is_plain_byte(char c)
 {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || (c != '\0' && strchr("-._~/", c));
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+           (c != '\0' && strchr("-._~/", c));
 }
 
 rmsnorm_status rmsnorm_url_join(const rmsnorm_url *endpoint, const char *path, rmsnorm_url *url)
