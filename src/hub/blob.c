@@ -109,14 +109,14 @@ static rmsnorm_status complete(const fetching *the, int file)
 {
     bool resumed;
     rmsnorm_status status = receive(the, file, &resumed);
-    for (int i = 0; i < 2 && status == RMSNORM_MALFORMED; ++i) {
+    if (status == RMSNORM_MALFORMED && resumed) {
         if (ftruncate(file, 0) != 0) {
             return rmsnorm_cache_fail(the->cache, the->blob->path, "emptied");
         }
-        if (!resumed) {
-            break;
-        }
         status = receive(the, file, &resumed);
+    }
+    if (status == RMSNORM_MALFORMED) {
+        rmsnorm_cache_drop(the->cache, the->blob->etag);
     }
     return status == RMSNORM_OK ? rmsnorm_cache_keep(the->cache, the->blob->etag, file) : status;
 }

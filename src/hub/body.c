@@ -29,6 +29,11 @@ rmsnorm_status rmsnorm_exchange_begin(rmsnorm_exchange *exchange)
     exchange->begun = true;
     RMSNORM_CHECK(!exchange->encoded, RMSNORM_MALFORMED, "%s: %s is encoded, which was not asked for",
                   exchange->settings->name, request->label);
+    const uint64_t offset = exchange->status == 200 ? 0 : exchange->offset;
+    RMSNORM_CHECK(exchange->length == UINT64_MAX ||
+                      (offset <= request->limit && exchange->length <= request->limit - offset),
+                  RMSNORM_MALFORMED, "%s: %s has %" PRIu64 " bytes, at most %" PRIu64 " are allowed",
+                  exchange->settings->name, request->label, exchange->length, request->limit);
     if (request->kind != RMSNORM_HTTP_FILE) {
         return RMSNORM_OK;
     }

@@ -38,7 +38,8 @@ rmsnorm_status rmsnorm_cache_lock(const rmsnorm_cache *cache, const char *etag, 
 int rmsnorm_cache_open_blob(const rmsnorm_cache *cache, const char *etag, bool incomplete);
 /* blobs/ETAG.incomplete becomes blobs/ETAG. */
 rmsnorm_status rmsnorm_cache_keep(const rmsnorm_cache *cache, const char *etag, int file);
-rmsnorm_status rmsnorm_cache_drop(const rmsnorm_cache *cache, const char *etag);
+/* blobs/ETAG.incomplete is worth nothing. */
+void rmsnorm_cache_drop(const rmsnorm_cache *cache, const char *etag);
 
 /* The file of a snapshot, below its folder: "README.md", "build/webgpu/manifest.json". In place of what is there. */
 rmsnorm_status rmsnorm_cache_place(const rmsnorm_cache *cache, const char *commit, const char *path, const char *etag);

@@ -44,6 +44,9 @@ static int on_progress(void *context, curl_off_t total, curl_off_t now, curl_off
     const uint64_t bytes = (uint64_t)now;
     (void)up_total;
     (void)up_now;
+    if (exchange->stopped != RMSNORM_OK) {
+        return 1; /* libcurl asks once more on its way out */
+    }
     if (request->kind == RMSNORM_HTTP_FILE) {
         const uint64_t size = total > 0 ? exchange->offset + (uint64_t)total : 0;
         exchange->stopped = rmsnorm_hub_report(exchange->settings, request->label, exchange->offset + bytes, size);

@@ -102,16 +102,59 @@ static rmsnorm_status fetch_file(call *the, const char *path, const rmsnorm_dige
     return RMSNORM_OK;
 }
 
-static rmsnorm_status fetch_listed(call *the, const rmsnorm_metadata *metadata)
+/* The files of a package on their way into a snapshot; metadata.json is the first of them. */
+typedef struct parcel {
+    rmsnorm_blob *blobs;
+    rmsnorm_package_file *files; /* of build/webgpu, for whoever opens them */
+    size_t count;
+} parcel;
+
+static rmsnorm_status add_file(call *the, const char *name, const rmsnorm_digest *digest, parcel *all)
 {
     char path[sizeof INSIDE + 256];
-    rmsnorm_blob blob;
-    for (size_t i = 0; i < metadata->file_count; ++i) {
-        (void)snprintf(path, sizeof path, INSIDE "%s", metadata->files[i].name);
-        RMSNORM_TRY(fetch_file(the, path, &metadata->files[i].digest, &blob));
-        RMSNORM_TRY(rmsnorm_cache_place(&the->cache, the->settings.commit, path, blob.etag));
+    rmsnorm_blob *const blob = &all->blobs[all->count];
+    const int length = snprintf(path, sizeof path, INSIDE "%s", name);
+    const char *const kept = rmsnorm_arena_copy(&the->arena, path, (size_t)length);
+    if (kept == NULL) {
+        return RMSNORM_OUT_OF_MEMORY;
+    }
+    RMSNORM_TRY(fetch_file(the, kept, digest, blob));
+    all->files[all->count++] = (rmsnorm_package_file){kept + sizeof INSIDE - 1, blob->data, blob->size};
+    return RMSNORM_OK;
+}
+
+static rmsnorm_status fetch_parcel(call *the, parcel *all)
+{
+    const size_t most = RMSNORM_PACKAGE_FILES + 1;
+    rmsnorm_any json;
+    rmsnorm_metadata metadata;
+    all->blobs = rmsnorm_arena_allocate(&the->arena, most * sizeof *all->blobs);
+    all->files = rmsnorm_arena_allocate(&the->arena, most * sizeof *all->files);
+    if (all->blobs == NULL || all->files == NULL) {
+        return RMSNORM_OUT_OF_MEMORY;
+    }
+    RMSNORM_TRY(add_file(the, RMSNORM_METADATA, NULL, all));
+    rmsnorm_status status =
+        rmsnorm_json_parse(&the->arena, RMSNORM_METADATA, all->blobs->data, all->blobs->size, &json);
+    if (status == RMSNORM_OK) {
+        status = rmsnorm_metadata_parse(&the->arena, &json, &metadata);
+    }
+    if (status != RMSNORM_OK) {
+        return rmsnorm_fail(status, "%s: %s", the->settings.name, rmsnorm_last_error());
+    }
+    for (size_t i = 0; i < metadata.file_count; ++i) {
+        RMSNORM_TRY(add_file(the, metadata.files[i].name, &metadata.files[i].digest, all));
     }
     return RMSNORM_OK;
+}
+
+/* What does not open is not put into a snapshot. */
+static rmsnorm_status check_parcel(const call *the, const parcel *all)
+{
+    rmsnorm_package *package;
+    const rmsnorm_status status = rmsnorm_package_open_files(all->files, all->count, &package);
+    rmsnorm_package_close(package);
+    return status == RMSNORM_OK ? status : rmsnorm_fail(status, "%s: %s", the->settings.name, rmsnorm_last_error());
 }
 
 static rmsnorm_status fetch_card(call *the)
@@ -124,24 +167,17 @@ static rmsnorm_status fetch_card(call *the)
     return rmsnorm_cache_place(&the->cache, the->settings.commit, "README.md", blob.etag);
 }
 
-/* metadata.json comes first, and is the last to get its place: a snapshot that has it is whole. */
+/* metadata.json is the last to get its place: a snapshot that has it is whole. */
 static rmsnorm_status fetch_files(call *the)
 {
-    static const char path[] = INSIDE RMSNORM_METADATA;
-    rmsnorm_blob blob;
-    rmsnorm_any json;
-    rmsnorm_metadata metadata;
-    RMSNORM_TRY(fetch_file(the, path, NULL, &blob));
-    rmsnorm_status status = rmsnorm_json_parse(&the->arena, RMSNORM_METADATA, blob.data, blob.size, &json);
-    if (status == RMSNORM_OK) {
-        status = rmsnorm_metadata_parse(&the->arena, &json, &metadata);
-    }
-    if (status != RMSNORM_OK) {
-        return rmsnorm_fail(status, "%s: %s", the->settings.name, rmsnorm_last_error());
-    }
-    RMSNORM_TRY(fetch_listed(the, &metadata));
+    parcel all = {.count = 0};
+    RMSNORM_TRY(fetch_parcel(the, &all));
+    RMSNORM_TRY(check_parcel(the, &all));
     RMSNORM_TRY(fetch_card(the));
-    return rmsnorm_cache_place(&the->cache, the->settings.commit, path, blob.etag);
+    for (size_t i = all.count; i-- > 0;) {
+        RMSNORM_TRY(rmsnorm_cache_place(&the->cache, the->settings.commit, all.blobs[i].path, all.blobs[i].etag));
+    }
+    return RMSNORM_OK;
 }
 
 static rmsnorm_status fetch_locked(call *the, char **folder)

@@ -86,10 +86,11 @@ rmsnorm_status rmsnorm_cache_keep(const rmsnorm_cache *cache, const char *etag, 
     return RMSNORM_OK;
 }
 
-rmsnorm_status rmsnorm_cache_drop(const rmsnorm_cache *cache, const char *etag)
+void rmsnorm_cache_drop(const rmsnorm_cache *cache, const char *etag)
 {
-    return unlinkat(cache->blobs, etag, 0) == 0 || errno == ENOENT ? RMSNORM_OK
-                                                                   : rmsnorm_cache_fail(cache, etag, "removed");
+    char name[192];
+    (void)snprintf(name, sizeof name, "%s" ENDING, etag);
+    (void)unlinkat(cache->blobs, name, 0);
 }
 
 /* ---- Snapshots -------------------------------------------------------------------------------- */
