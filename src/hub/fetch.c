@@ -255,7 +255,10 @@ rmsnorm_status rmsnorm_package_fetch(const char *name, const rmsnorm_fetch_optio
     if (status == RMSNORM_OK) {
         status = fetch(&the, folder);
     }
-    if (status == RMSNORM_OK && commit != NULL) {
+    if (status != RMSNORM_OK) {
+        free(*folder);
+        *folder = NULL;
+    } else if (commit != NULL) {
         memcpy(commit, the.settings.commit, RMSNORM_COMMIT_TEXT);
     }
     rmsnorm_http_close(the.http);

@@ -50,15 +50,15 @@ export function filesOf(call) {
     const { name, numbers } = split(call.fault);
     const files = call.repository.commits.get(call.commit);
     if (name === "hostile" && numbers[0] === "twice") {
-        const metadata = files.get("build/webgpu/metadata.json").toString();
+        const metadata = files.get("build/webgpu/metadata.json").toString(); // as text: an object has no key twice
         const digest = hash("sha256", "x").toString("base64");
         const twice = metadata.replace('"files": {', `"files": {"manif\\u0065st.json": "${digest}",`);
         return new Map(files).set("build/webgpu/metadata.json", Buffer.from(twice));
     }
     if (name === "hostile") {
-        const digest = hash("sha256", "x").toString("base64");
-        return editMetadata(files, (_, digests) => { digests[HOSTILE[numbers[0]]] = digest; })
-            .set(`build/webgpu/${HOSTILE[numbers[0]]}`, Buffer.from("x"));
+        const hostile = HOSTILE[numbers[0]];
+        const listed = editMetadata(files, (_, digests) => { digests[hostile] = hash("sha256", "x").toString("base64"); });
+        return hostile === "metadata.json" ? listed : listed.set(`build/webgpu/${hostile}`, Buffer.from("x"));
     }
     return files;
 }
@@ -138,7 +138,7 @@ function sendRedirect(name, response, call, data, headers) {
     case "redirect-loop":
         return redirect(response, 302, own);
     case "insecure":
-        return redirect(response, 302, `http://hub.invalid${own}`);
+        return redirect(response, 302, `http://hub.invalid/${own.slice(1)}`);
     case "file-url":
         return redirect(response, 302, "file:///etc/passwd");
     case "no-location":

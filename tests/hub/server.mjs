@@ -97,7 +97,7 @@ class Hub {
     }
 
     handle(request, response) {
-        const path = decodeURIComponent(new URL(request.url, "http://localhost").pathname);
+        const path = decodeURIComponent(new URL(request.url, "http://localhost/").pathname);
         if (path.startsWith("/control/")) {
             this.control(path, response);
             return;
