@@ -116,11 +116,9 @@ static rmsnorm_status copy_blob(const rmsnorm_cache *cache, const char *etag, in
 
 static rmsnorm_status link_blob(const rmsnorm_cache *cache, const char *etag, int depth, int folder, const char *name)
 {
-    char target[192] = "";
-    for (int i = 0; i < depth; ++i) {
-        (void)strcat(target, "../");
-    }
-    (void)snprintf(target + 3 * (size_t)depth, sizeof target - 3 * (size_t)depth, "blobs/%s", etag);
+    static const char up[] = "../../../../";
+    char target[192];
+    (void)snprintf(target, sizeof target, "%.*sblobs/%s", 3 * depth, up, etag);
     (void)unlinkat(cache->blobs, SPARE, 0);
     if (symlinkat(target, cache->blobs, SPARE) != 0) {
         return errno == EPERM || errno == EOPNOTSUPP || errno == ENOSYS ? copy_blob(cache, etag, folder, name)
