@@ -28,7 +28,7 @@ typedef struct rmsnorm_fetch_options {
     int64_t version;      /* of the contract: the branch vN; 0: revision says which */
     const char *revision; /* a commit: 40 hex digits; NULL: version says which */
     const char
-        *endpoint; /* "https://host[/path]", http for a loopback host alone; NULL: HF_ENDPOINT, else the public Hub */
+        *endpoint; /* an address with https, or http to a loopback host; NULL: HF_ENDPOINT, else the public Hub */
     const char *
         cache; /* the folder; NULL: HF_HUB_CACHE, HF_HOME/hub, XDG_CACHE_HOME/huggingface/hub or the same in ~/.cache */
     const char *token;                /* sent to the endpoint alone; NULL: HF_TOKEN; "": none */

@@ -100,14 +100,12 @@ static bool has_part(CURLU *parsed, CURLUPart part)
 static rmsnorm_status check_endpoint(CURLU *parsed, const char *text)
 {
     RMSNORM_CHECK(curl_url_set(parsed, CURLUPART_URL, text, CURLU_NON_SUPPORT_SCHEME) == CURLUE_OK,
-                  RMSNORM_INVALID_ARGUMENT, "the endpoint is \"%.200s\", allowed is https://HOST or https://HOST/PATH",
-                  text);
+                  RMSNORM_INVALID_ARGUMENT, "the endpoint is \"%.200s\", allowed are https, a host, and a path", text);
     /* Its text may hold a password: it is not repeated. */
-    RMSNORM_CHECK(
-        !has_part(parsed, CURLUPART_USER) && !has_part(parsed, CURLUPART_PASSWORD) &&
-            !has_part(parsed, CURLUPART_QUERY) && !has_part(parsed, CURLUPART_FRAGMENT),
-        RMSNORM_INVALID_ARGUMENT,
-        "the endpoint has a user, a password, a query or a fragment, allowed is https://HOST or https://HOST/PATH");
+    RMSNORM_CHECK(!has_part(parsed, CURLUPART_USER) && !has_part(parsed, CURLUPART_PASSWORD) &&
+                      !has_part(parsed, CURLUPART_QUERY) && !has_part(parsed, CURLUPART_FRAGMENT),
+                  RMSNORM_INVALID_ARGUMENT,
+                  "the endpoint has a user, a password, a query or a fragment, allowed are https, a host, and a path");
     return RMSNORM_OK;
 }
 

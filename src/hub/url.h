@@ -7,7 +7,7 @@
 /* One address; all of it is owned. */
 typedef struct rmsnorm_url {
     char *text;   /* whole */
-    char *origin; /* "https://host:443": what a token is bound to */
+    char *origin; /* scheme, host and port: what a token is bound to */
     char *host;   /* for sentences: the rest may be signed */
     bool plain;   /* http, to this machine */
 } rmsnorm_url;
