@@ -40,6 +40,11 @@ typedef struct rmsnorm_package_file {
 RMSNORM_API rmsnorm_status rmsnorm_package_open_files(const rmsnorm_package_file *files, size_t count,
                                                       rmsnorm_package **package);
 
+/* The same for a host that has digests of its own and has checked them, as a browser has: no digest is made here. Files that
+ * metadata.json lists may be missing, for a plan needs the manifest and the templates only. */
+RMSNORM_API rmsnorm_status rmsnorm_package_open_verified(const rmsnorm_package_file *files, size_t count,
+                                                         rmsnorm_package **package);
+
 /* The package for an operator that is compiled into the library. */
 RMSNORM_API rmsnorm_status rmsnorm_package_open_operator(const char *domain, const char *name,
                                                          rmsnorm_package **package);
@@ -71,7 +76,8 @@ typedef struct rmsnorm_package_info {
     size_t input_count;
     rmsnorm_package_slot outputs[RMSNORM_MAX_SLOTS];
     size_t output_count;
-    bool plans; /* false for a spec that is not RMSNORM_MANIFEST_SPEC: the contract can be read, nothing planned */
+    uint64_t serial; /* of the opening: no two packages that a process opens have the same */
+    bool plans;      /* false for a spec that is not RMSNORM_MANIFEST_SPEC: the contract can be read, nothing planned */
 } rmsnorm_package_info;
 
 RMSNORM_API void rmsnorm_package_describe(const rmsnorm_package *package, rmsnorm_package_info *info);

@@ -146,12 +146,12 @@ static int check_kernel(rmsnorm_cli_request *request)
                                   request->gpu.device);
 }
 
-static int check(rmsnorm_cli_request *request)
+static int check(const rmsnorm_cli_args *args, rmsnorm_cli_request *request)
 {
     if (check_kernel(request) != RMSNORM_CLI_DONE) {
         return RMSNORM_CLI_BAD;
     }
-    if (rmsnorm_cli_gpu_check(&request->gpu) != RMSNORM_CLI_DONE) {
+    if (rmsnorm_cli_gpu_check(&request->gpu, args) != RMSNORM_CLI_DONE) {
         return RMSNORM_CLI_BAD;
     }
     const bool single = request->op != NULL || request->kernel.name != NULL;
@@ -224,7 +224,7 @@ static int open_kernel(const rmsnorm_cli_request *request, rmsnorm_package **pac
 static int run(const rmsnorm_cli_args *args, rmsnorm_cli_request *request)
 {
     rmsnorm_package *package;
-    int code = check(request);
+    int code = check(args, request);
     if (code == RMSNORM_CLI_DONE) {
         code = open_kernel(request, &package);
     }

@@ -24,9 +24,15 @@ typedef struct rmsnorm_metadata {
 /* Everything lives in arena. An error names the field: "metadata.json: webgpu.opPath is missing". */
 rmsnorm_status rmsnorm_metadata_parse(rmsnorm_arena *arena, const rmsnorm_any *json, rmsnorm_metadata *metadata);
 
-/* The files, metadata.json among them and sorted by name, are those that are listed, to the byte; and the id is theirs. */
-rmsnorm_status rmsnorm_metadata_verify(rmsnorm_arena *arena, const rmsnorm_metadata *metadata,
-                                       const rmsnorm_file *files, size_t count);
+/* A check of files, metadata.json among them and sorted by name, against what metadata.json says of them. */
+typedef rmsnorm_status rmsnorm_metadata_check(rmsnorm_arena *arena, const rmsnorm_metadata *metadata,
+                                              const rmsnorm_file *files, size_t count);
+
+/* They are those that are listed, to the byte; and the id is theirs. */
+rmsnorm_metadata_check rmsnorm_metadata_verify;
+
+/* They are listed, and the id is of the form; the caller has checked their digests. */
+rmsnorm_metadata_check rmsnorm_metadata_trust;
 
 /* "_ai_onnx_rmsnormalization_webgpu_1a2b3c4": from the name and the SHA-256 over each file's name, a zero byte and digest. */
 rmsnorm_status rmsnorm_metadata_id(rmsnorm_arena *arena, const char *name, const rmsnorm_listed *files, size_t count,

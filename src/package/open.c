@@ -1,6 +1,7 @@
 /* open.c: from files to a package: digests first, then the manifest, then the templates. */
 #include "package/open.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,11 +12,14 @@
 /* Files, parsed manifest and parsed templates of the largest package. */
 #define MEMORY_LIMIT ((size_t)256 << 20)
 
+static atomic_uint_fast64_t openings;
+
 rmsnorm_status rmsnorm_package_begin(rmsnorm_package **package)
 {
     *package = calloc(1, sizeof **package);
     RMSNORM_CHECK(*package != NULL, RMSNORM_OUT_OF_MEMORY, "no memory for a package");
     rmsnorm_arena_init(&(*package)->arena, MEMORY_LIMIT);
+    (*package)->serial = atomic_fetch_add(&openings, 1) + 1;
     return RMSNORM_OK;
 }
 
@@ -34,13 +38,13 @@ static rmsnorm_status read_json(rmsnorm_package *package, const char *name, rmsn
     return rmsnorm_json_parse(&package->arena, name, file->data, file->size, json);
 }
 
-static rmsnorm_status check_metadata(rmsnorm_package *package)
+static rmsnorm_status check_metadata(rmsnorm_package *package, rmsnorm_metadata_check *check)
 {
     rmsnorm_any json;
     rmsnorm_metadata metadata;
     RMSNORM_TRY(read_json(package, RMSNORM_METADATA, RMSNORM_NOT_FOUND, &json));
     RMSNORM_TRY(rmsnorm_metadata_parse(&package->arena, &json, &metadata));
-    RMSNORM_TRY(rmsnorm_metadata_verify(&package->arena, &metadata, package->files, package->file_count));
+    RMSNORM_TRY(check(&package->arena, &metadata, package->files, package->file_count));
     package->name = metadata.name;
     package->id = metadata.id;
     package->spec = metadata.spec;
@@ -99,10 +103,10 @@ static rmsnorm_status check_passes(const rmsnorm_package *package)
     return RMSNORM_OK;
 }
 
-static rmsnorm_status finish(rmsnorm_package *package)
+static rmsnorm_status finish(rmsnorm_package *package, rmsnorm_metadata_check *check)
 {
     rmsnorm_any json;
-    RMSNORM_TRY(check_metadata(package));
+    RMSNORM_TRY(check_metadata(package, check));
     RMSNORM_TRY(read_json(package, RMSNORM_MANIFEST, RMSNORM_MALFORMED, &json));
     RMSNORM_TRY(rmsnorm_manifest_parse(&package->arena, &json, !package->plans, &package->manifest));
     RMSNORM_TRY(check_name(package));
@@ -113,11 +117,12 @@ static rmsnorm_status finish(rmsnorm_package *package)
     return check_passes(package);
 }
 
-rmsnorm_status rmsnorm_package_finish(rmsnorm_package **package, const rmsnorm_files *files)
+rmsnorm_status rmsnorm_package_finish(rmsnorm_package **package, const rmsnorm_files *files,
+                                      rmsnorm_metadata_check *check)
 {
     (*package)->files = files->items;
     (*package)->file_count = files->count;
-    const rmsnorm_status status = finish(*package);
+    const rmsnorm_status status = finish(*package, check);
     if (status != RMSNORM_OK) {
         rmsnorm_package_close(*package);
         *package = NULL;
@@ -149,7 +154,8 @@ static rmsnorm_status copy_files(rmsnorm_arena *arena, const rmsnorm_package_fil
     return rmsnorm_files_sort(files);
 }
 
-rmsnorm_status rmsnorm_package_open_files(const rmsnorm_package_file *files, size_t count, rmsnorm_package **package)
+static rmsnorm_status open_files(const rmsnorm_package_file *files, size_t count, rmsnorm_metadata_check *check,
+                                 rmsnorm_package **package)
 {
     rmsnorm_files copied = {.items = NULL};
     *package = NULL;
@@ -160,9 +166,19 @@ rmsnorm_status rmsnorm_package_open_files(const rmsnorm_package_file *files, siz
         rmsnorm_package_close(made);
         return status;
     }
-    status = rmsnorm_package_finish(&made, &copied);
+    status = rmsnorm_package_finish(&made, &copied, check);
     *package = made;
     return status;
+}
+
+rmsnorm_status rmsnorm_package_open_files(const rmsnorm_package_file *files, size_t count, rmsnorm_package **package)
+{
+    return open_files(files, count, rmsnorm_metadata_verify, package);
+}
+
+rmsnorm_status rmsnorm_package_open_verified(const rmsnorm_package_file *files, size_t count, rmsnorm_package **package)
+{
+    return open_files(files, count, rmsnorm_metadata_trust, package);
 }
 
 rmsnorm_status rmsnorm_package_from_folder(const char *folder, rmsnorm_package_change *change,
@@ -177,7 +193,7 @@ rmsnorm_status rmsnorm_package_from_folder(const char *folder, rmsnorm_package_c
         status = change(&made->arena, &files);
     }
     if (status == RMSNORM_OK) {
-        status = rmsnorm_package_finish(&made, &files);
+        status = rmsnorm_package_finish(&made, &files, rmsnorm_metadata_verify);
     } else {
         rmsnorm_package_close(made);
     }

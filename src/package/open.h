@@ -3,10 +3,12 @@
 #define RMSNORM_PACKAGE_OPEN_H
 
 #include "package/folder.h"
+#include "package/metadata.h"
 
 /* An empty package whose arena the caller fills with files; then it is checked and parsed, or closed again. */
 rmsnorm_status rmsnorm_package_begin(rmsnorm_package **package);
-rmsnorm_status rmsnorm_package_finish(rmsnorm_package **package, const rmsnorm_files *files);
+rmsnorm_status rmsnorm_package_finish(rmsnorm_package **package, const rmsnorm_files *files,
+                                      rmsnorm_metadata_check *check);
 
 /* Opens a folder's files; change, when it is not NULL, may mend them before they are checked. */
 typedef rmsnorm_status rmsnorm_package_change(rmsnorm_arena *arena, const rmsnorm_files *files);

@@ -113,6 +113,17 @@ static difference compare(const rmsnorm_metadata *metadata, const rmsnorm_file *
     return found;
 }
 
+static rmsnorm_status check_listed(const difference *found)
+{
+    char more[64] = "";
+    if (found->unlisted_count > 1) {
+        (void)snprintf(more, sizeof more, ", nor are %zu more", found->unlisted_count - 1);
+    }
+    RMSNORM_CHECK(found->unlisted_count == 0, RMSNORM_MALFORMED, "%s is not listed in " RMSNORM_METADATA "%s",
+                  found->unlisted, more);
+    return RMSNORM_OK;
+}
+
 static rmsnorm_status check_presence(const rmsnorm_metadata *metadata, const rmsnorm_file *files, size_t count)
 {
     const difference found = compare(metadata, files, count);
@@ -127,24 +138,29 @@ static rmsnorm_status check_presence(const rmsnorm_metadata *metadata, const rms
         return rmsnorm_fail(RMSNORM_MALFORMED, "%s is missing, which " RMSNORM_METADATA " lists%s", found.missing,
                             more);
     }
-    if (found.unlisted_count > 1) {
-        (void)snprintf(more, sizeof more, ", nor are %zu more", found.unlisted_count - 1);
+    return check_listed(&found);
+}
+
+static rmsnorm_status check_id_form(rmsnorm_arena *arena, const rmsnorm_metadata *metadata)
+{
+    const char *id = id_stem(arena, metadata->name);
+    if (id == NULL) {
+        return RMSNORM_OUT_OF_MEMORY;
     }
-    RMSNORM_CHECK(found.unlisted_count == 0, RMSNORM_MALFORMED, "%s is not listed in " RMSNORM_METADATA "%s",
-                  found.unlisted, more);
+    const size_t stem = strlen(id);
+    const bool formed = strlen(metadata->id) == stem + ID_DIGITS && memcmp(metadata->id, id, stem) == 0 &&
+                        strspn(metadata->id + stem, "0123456789abcdef") == ID_DIGITS;
+    RMSNORM_CHECK(formed, RMSNORM_MALFORMED, RMSNORM_METADATA ": id is \"%.160s\", it must be %s and %d hex digits",
+                  metadata->id, id, ID_DIGITS);
     return RMSNORM_OK;
 }
 
-/* Every other spec's id is whatever its builder took it from; it must be of the form. */
+/* Every other spec's id is whatever its builder took it from. */
 static rmsnorm_status check_id(rmsnorm_arena *arena, const rmsnorm_metadata *metadata)
 {
     const char *id;
+    RMSNORM_TRY(check_id_form(arena, metadata));
     RMSNORM_TRY(rmsnorm_metadata_id(arena, metadata->name, metadata->files, metadata->file_count, &id));
-    const size_t stem = strlen(id) - ID_DIGITS;
-    const bool formed = strlen(metadata->id) == stem + ID_DIGITS && memcmp(metadata->id, id, stem) == 0 &&
-                        strspn(metadata->id + stem, "0123456789abcdef") == ID_DIGITS;
-    RMSNORM_CHECK(formed, RMSNORM_MALFORMED, RMSNORM_METADATA ": id is \"%.160s\", it must be %.*s and %d hex digits",
-                  metadata->id, (int)stem, id, ID_DIGITS);
     RMSNORM_CHECK(strcmp(metadata->spec, RMSNORM_MANIFEST_SPEC) != 0 || strcmp(metadata->id, id) == 0,
                   RMSNORM_MALFORMED, RMSNORM_METADATA ": id is \"%.160s\", that of its files is %s", metadata->id, id);
     return RMSNORM_OK;
@@ -166,4 +182,12 @@ rmsnorm_status rmsnorm_metadata_verify(rmsnorm_arena *arena, const rmsnorm_metad
                       files[k].name);
     }
     return check_id(arena, metadata);
+}
+
+rmsnorm_status rmsnorm_metadata_trust(rmsnorm_arena *arena, const rmsnorm_metadata *metadata, const rmsnorm_file *files,
+                                      size_t count)
+{
+    const difference found = compare(metadata, files, count);
+    RMSNORM_TRY(check_listed(&found));
+    return check_id_form(arena, metadata);
 }

@@ -96,6 +96,34 @@ static void test_another_spec_opens_for_its_contract(void **state)
     parcel_free(&all);
 }
 
+/* The caller has checked the digests: what is not needed may be missing; what is nobody's, or no package, is refused. */
+static void test_verified_files_are_opened_without_digests(void **state)
+{
+    (void)state;
+    parcel all = parcel_make();
+    rmsnorm_package *package;
+    rmsnorm_package *none = NULL;
+    parcel_remove(&all, "test.json");
+    parcel_put(&all, "copy.wgsl.jinja", "// changed");
+    parcel_refused(&all, RMSNORM_MALFORMED, "test.json is missing");
+    assert_int_equal(rmsnorm_package_open_verified(all.files, all.count, &package), RMSNORM_OK);
+    assert_string_equal(rmsnorm_package_text(package, "copy.wgsl.jinja", NULL), "// changed");
+    rmsnorm_package_close(package);
+
+    parcel_put(&all, "more.jinja", "");
+    expect_sentence(rmsnorm_package_open_verified(all.files, all.count, &none), RMSNORM_MALFORMED,
+                    "more.jinja is not listed in metadata.json");
+    parcel_remove(&all, "more.jinja");
+    parcel_remove(&all, "copy.wgsl.jinja");
+    expect_sentence(rmsnorm_package_open_verified(all.files, all.count, &none), RMSNORM_MALFORMED,
+                    "which is no .jinja file of the package");
+    assert_int_equal(json_object_set_new(all.metadata, "id", json_string("_test_ns_copy_webgpu_12345")), 0);
+    parcel_write(&all);
+    expect_sentence(rmsnorm_package_open_verified(all.files, all.count, &none), RMSNORM_MALFORMED, "7 hex digits");
+    assert_null(none);
+    parcel_free(&all);
+}
+
 static void test_two_versions_side_by_side(void **state)
 {
     (void)state;
@@ -227,6 +255,7 @@ int main(void)
         cmocka_unit_test(test_an_opened_package_describes_itself),
         cmocka_unit_test(test_templates_are_parsed_and_found_by_length),
         cmocka_unit_test(test_another_spec_opens_for_its_contract),
+        cmocka_unit_test(test_verified_files_are_opened_without_digests),
         cmocka_unit_test(test_two_versions_side_by_side),
         cmocka_unit_test(test_manifest_and_metadata_agree),
         cmocka_unit_test(test_names_and_sizes_of_files),

@@ -83,7 +83,7 @@ function parseToken(token) {
 export function parseSource(source, options) {
     const endpoint = parseAddress(options.endpoint ?? HUB, "endpoint");
     const common = { token: parseToken(options.token), tokenOrigin: endpoint.origin };
-    if (typeof source === "string" && REPOSITORY.test(source) && !source.includes("..")) {
+    if (typeof source === "string" && REPOSITORY.test(source)) {
         return { ...common, ...repositoryPlace(source, endpoint, options) };
     }
     if (!(source instanceof URL) && !String(source).includes("://")) {

@@ -1,0 +1,60 @@
+#include "names.h"
+
+#include <string.h>
+
+enum { LONGEST = 48 };
+
+size_t rmsnorm_js_slot_find(const rmsnorm_package_slot *slots, size_t count, const char *key)
+{
+    size_t i = 0;
+    while (i < count && strcmp(slots[i].key, key) != 0) {
+        i++;
+    }
+    return i;
+}
+
+static char lower(char c)
+{
+    return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
+}
+
+/* Letters to change, add or leave out, whatever the case: Levenshtein's, row by row. */
+static size_t distance(const char *a, const char *b)
+{
+    size_t row[LONGEST + 1];
+    const size_t width = strlen(b);
+    if (strlen(a) > LONGEST || width > LONGEST) {
+        return LONGEST;
+    }
+    for (size_t j = 0; j <= width; j++) {
+        row[j] = j;
+    }
+    for (size_t i = 0; a[i] != '\0'; i++) {
+        size_t diagonal = row[0];
+        row[0] = i + 1;
+        for (size_t j = 0; j < width; j++) {
+            const size_t changed = diagonal + (lower(a[i]) != lower(b[j]));
+            const size_t added = (row[j] < row[j + 1] ? row[j] : row[j + 1]) + 1;
+            diagonal = row[j + 1];
+            row[j + 1] = changed < added ? changed : added;
+        }
+    }
+    return row[width];
+}
+
+size_t rmsnorm_js_slot_guess(const rmsnorm_package_slot *slots, size_t count, const char *key)
+{
+    const size_t limit = strlen(key) < 4 ? 0 : strlen(key) / 3;
+    size_t best = count;
+    size_t least = limit + 1;
+    for (size_t i = 0; i < count; i++) {
+        const size_t by_key = distance(key, slots[i].key);
+        const size_t by_name = distance(key, slots[i].onnx);
+        const size_t away = by_key < by_name ? by_key : by_name;
+        if (away < least) {
+            least = away;
+            best = i;
+        }
+    }
+    return best;
+}

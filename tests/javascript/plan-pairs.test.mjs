@@ -1,0 +1,61 @@
+// The planner in WebAssembly and the native one say the same of every request, to the byte; and how long it takes.
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { test } from "node:test";
+import { embeddedFiles } from "./node_modules/rmsnorm/src/embedded.js";
+import { Package, memoryBytes, startPlanner } from "./node_modules/rmsnorm/src/planner.js";
+
+const COUNT = 1000;
+const seed = process.env.RMSNORM_SEED ?? String(Date.now() % 1000000);
+const options = { encoding: "utf8", maxBuffer: 1 << 28 };
+const lines = execFileSync(process.env.RMSNORM_PLAN_PAIRS, [String(COUNT), seed], options).trimEnd().split("\n");
+await startPlanner();
+const packages = {};
+const open = (name) => (packages[name] ??= new Package(embeddedFiles(name)));
+
+test(`${COUNT} requests, seed ${seed}`, () => {
+    assert.equal(lines.length, 3 * COUNT);
+    let plans = 0;
+    for (let i = 0; i < lines.length; i += 3) {
+        const [name, request, native] = lines.slice(i, i + 3);
+        assert.equal(open(name).planText(request), native, request);
+        plans += native.startsWith('{"variant"');
+    }
+    assert.ok(plans > COUNT / 3 && plans < COUNT, `${plans} plans, ${COUNT - plans} refusals`);
+    console.log(`${plans} plans and ${COUNT - plans} refusals are the same`);
+});
+
+test("a plan takes less than 0.2 ms", () => {
+    const timeOf = (name, request) => {
+        const start = performance.now();
+        open(name).plan(request);
+        return performance.now() - start;
+    };
+    const times = [];
+    for (let i = 0; i < lines.length; i += 3) {
+        if (lines[i + 2].startsWith('{"variant"') && lines[i + 2].length < 50000) {
+            // The best of three: the machine has other things to do.
+            times.push(Math.min(...[1, 2, 3].map(() => timeOf(lines[i], lines[i + 1]))));
+        }
+    }
+    times.sort((a, b) => a - b);
+    const median = times[times.length >> 1];
+    console.log(`median ${median.toFixed(4)} ms, 95 % within ${times[Math.floor(0.95 * times.length)].toFixed(4)} ms`);
+    assert.ok(median < 0.2, `${median} ms`);
+});
+
+test("packages do not leak: memory stays after a thousand of them", () => {
+    const files = embeddedFiles("ai.onnx.RMSNormalization");
+    const request = '{"inputs":{"x":{"dtype":"float32","shape":[2,8]},"scale":{"dtype":"float32","shape":[8]}}}';
+    const pagesAfter = (count) => {
+        for (let i = 0; i < count; i++) {
+            const opened = new Package(files);
+            opened.plan(request);
+            opened.close();
+        }
+        return memoryBytes();
+    };
+    pagesAfter(10);
+    const before = pagesAfter(10);
+    assert.equal(pagesAfter(1000), before);
+});
