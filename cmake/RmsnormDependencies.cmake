@@ -30,3 +30,8 @@ macro(rmsnorm_find_webgpu_dependencies)
     rmsnorm_find(jansson jansson.h jansson)
     rmsnorm_find(crypto openssl/evp.h crypto)
 endmacro()
+
+# What librmsnorm_webgpu needs to fetch from a Hub.
+macro(rmsnorm_find_hub_dependencies)
+    rmsnorm_find(curl curl/curl.h curl)
+endmacro()

@@ -26,7 +26,7 @@ extern "C" {
 typedef struct rmsnorm_package rmsnorm_package;
 
 /* From a folder: a package's own (with build/webgpu/ in it), or build/webgpu itself. The digest of every file is checked
- * before anything is used; a file that is missing, unlisted, renamed or changed is named. */
+ * before anything is used; a file that is missing, unlisted, renamed or changed is named. From a Hub: hub.h. */
 RMSNORM_API rmsnorm_status rmsnorm_package_open(const char *folder, rmsnorm_package **package);
 
 /* A file of a package that is in memory. */

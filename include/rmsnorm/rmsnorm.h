@@ -34,12 +34,13 @@ typedef enum rmsnorm_status {
     RMSNORM_UNSUPPORTED = 2,      /* an element type or stash_type that the operator does not take */
     RMSNORM_NOT_FOUND = 3,        /* no such operator, file, tensor or name */
     RMSNORM_OUT_OF_MEMORY = 4,
-    RMSNORM_NOT_BUILT = 5,     /* this build lacks the device */
+    RMSNORM_NOT_BUILT = 5,     /* this build lacks the device, or the way to a server */
     RMSNORM_MALFORMED = 6,     /* a file whose content contradicts its format */
     RMSNORM_IO = 7,            /* the system could not read or write */
     RMSNORM_DEVICE_FAILED = 8, /* a GPU refused: a shader, a buffer, a command */
     RMSNORM_DEVICE_LOST = 9,   /* a GPU is gone for good; what is kept for it can only be closed */
-    RMSNORM_TIMED_OUT = 10     /* a GPU did not answer in time */
+    RMSNORM_TIMED_OUT = 10,    /* a GPU or a server did not answer in time */
+    RMSNORM_CANCELLED = 11     /* the caller's own callback ended it */
 } rmsnorm_status;
 
 /* The sentence of the last call of this thread that did not return RMSNORM_OK; "" before the first. It names

@@ -47,5 +47,6 @@ int rmsnorm_cli_bench(int argc, char **argv);
 int rmsnorm_cli_tune(int argc, char **argv);
 int rmsnorm_cli_package(int argc, char **argv);
 int rmsnorm_cli_plan(int argc, char **argv);
+int rmsnorm_cli_get_kernel(int argc, char **argv);
 
 #endif

@@ -22,6 +22,7 @@ static const rmsnorm_cli_command commands[] = {
     {"describe", "the operators: types, inputs, outputs, attributes", rmsnorm_cli_describe},
     {"bench", "time an operator, beside ONNX Runtime and plain copies", rmsnorm_cli_bench},
     {"tune", "find the fastest variants of kernels on a WebGPU device", rmsnorm_cli_tune},
+    {"get-kernel", "fetch a kernel package from a Hub, and print where it lies", rmsnorm_cli_get_kernel},
     {"package", "kernel packages: verify, build, start, render", rmsnorm_cli_package},
     {"info", "what this build and this machine offer", rmsnorm_cli_info},
 };

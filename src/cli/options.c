@@ -41,6 +41,17 @@ static const char *option_name(const void *usage, size_t index)
     return option == NULL ? NULL : option->name;
 }
 
+/* A common option whose name the subcommand has for one of its own. */
+static bool is_hidden(const rmsnorm_cli_usage *usage, size_t index)
+{
+    for (size_t i = 0; index >= usage->option_count && i < usage->option_count; ++i) {
+        if (strcmp(usage->options[i].name, option_name(usage, index)) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static void print_help(const rmsnorm_cli_usage *usage)
 {
     const char *line = usage->synopsis;
@@ -55,6 +66,9 @@ static void print_help(const rmsnorm_cli_usage *usage)
     const rmsnorm_cli_option *option;
     for (size_t i = 0; (option = option_at(usage, i)) != NULL; ++i) {
         char left[64] = "  ";
+        if (is_hidden(usage, i)) {
+            continue;
+        }
         if (option->letter != 0) {
             rmsnorm_cli_append(left, sizeof left, "-%c, ", option->letter);
         }

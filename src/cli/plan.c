@@ -6,11 +6,28 @@
 
 #include "cli.h"
 
-enum { OP = 1, PACKAGE, PROFILE, LIMIT, FEATURE, ATTRIBUTE, OUTPUT, IN_PLACE, TUNABLE, VARIANT, BATCH, WGSL };
+enum {
+    OP = 1,
+    PACKAGE,
+    PROFILE,
+    LIMIT,
+    FEATURE,
+    ATTRIBUTE,
+    OUTPUT,
+    IN_PLACE,
+    TUNABLE,
+    VARIANT,
+    BATCH,
+    WGSL,
+    KERNEL_VERSION,
+    REVISION
+};
 
 static const rmsnorm_cli_option options[] = {
     {OP, 0, "op", "NAME", "the operator: [DOMAIN::]NAME, with the package that is built in"},
-    {PACKAGE, 0, "package", "DIR", "the package in this folder"},
+    {PACKAGE, 0, "package", "PACKAGE", "this package: a folder, or a Hub's ORG/NAME"},
+    RMSNORM_CLI_KERNEL_VERSION(KERNEL_VERSION),
+    RMSNORM_CLI_KERNEL_REVISION(REVISION),
     {PROFILE, 0, "device-profile", "FILE", "the device, as JSON; - is standard input (WebGPU's default limits)"},
     {LIMIT, 0, "limit", "NAME=NUMBER", "a limit of the device (again for more)"},
     {FEATURE, 0, "feature", "NAME", "a feature of the device: shader-f16, subgroups (again for more)"},
@@ -26,7 +43,7 @@ static const rmsnorm_cli_option options[] = {
 static const rmsnorm_cli_usage usage = {
     .command = "plan",
     .synopsis = "--op [DOMAIN::]NAME [OPTION]... INPUT=DTYPE:DIM,DIM,...\n--package DIR [OPTION]... "
-                "INPUT=DTYPE:DIM,DIM,...",
+                "INPUT=DTYPE:DIM,DIM,...\n--package ORG/NAME --version N [OPTION]... INPUT=DTYPE:DIM,DIM,...",
     .text =
         "Prints what a kernel package does with tensors of these types and shapes on a WebGPU device: the variant, the\n"
         "outputs, each pass with its bindings, uniforms and workgroups, and the memory. No device is needed.\n\n"
@@ -86,7 +103,8 @@ static int plan(const rmsnorm_cli_plan_words *words)
 static void take(int id, const char *value, rmsnorm_cli_plan_words *words)
 {
     const char **const single[] = {
-        [OP] = &words->op, [PACKAGE] = &words->package, [PROFILE] = &words->profile, [VARIANT] = &words->variant};
+        [OP] = &words->op,           [PACKAGE] = &words->package.name,           [PROFILE] = &words->profile,
+        [VARIANT] = &words->variant, [KERNEL_VERSION] = &words->package.version, [REVISION] = &words->package.revision};
     rmsnorm_cli_list *const lists[] = {[RMSNORM_CLI_POSITIONAL] = &words->inputs,
                                        [LIMIT] = &words->limits,
                                        [FEATURE] = &words->features,
@@ -105,6 +123,8 @@ static void take(int id, const char *value, rmsnorm_cli_plan_words *words)
     case PACKAGE:
     case PROFILE:
     case VARIANT:
+    case KERNEL_VERSION:
+    case REVISION:
         *single[id] = value;
         break;
     default:

@@ -2,12 +2,14 @@
 #ifndef RMSNORM_CLI_PLAN_H
 #define RMSNORM_CLI_PLAN_H
 
+#include "kernel.h"
 #include "options.h"
 #include "rmsnorm/package.h"
 
 /* The words of the command line. */
 typedef struct rmsnorm_cli_plan_words {
-    const char *op, *package, *profile, *variant;
+    const char *op, *profile, *variant;
+    rmsnorm_cli_kernel_words package; /* name NULL: that of op */
     rmsnorm_cli_list inputs, outputs, in_place, attributes, limits, features, tunables;
     bool batch_invariant, wgsl, json;
 } rmsnorm_cli_plan_words;

@@ -161,18 +161,26 @@ static int set_attributes(rmsnorm_cli_plan_call *call, const rmsnorm_cli_list *w
 
 static int open_package(rmsnorm_cli_plan_call *call, const rmsnorm_cli_plan_words *words)
 {
-    if ((words->op == NULL) == (words->package == NULL)) {
+    char *folder;
+    if ((words->op == NULL) == (words->package.name == NULL)) {
         return rmsnorm_cli_fail(words->op == NULL
                                     ? "nothing to plan is given, write --op [DOMAIN::]NAME or --package DIR"
                                     : "--op and --package both name what to plan: give one");
     }
     rmsnorm_status status;
+    if (words->op != NULL && rmsnorm_cli_kernel_is_remote(&words->package)) {
+        return rmsnorm_cli_fail("--version and --revision go with --package ORG/NAME");
+    }
     if (words->op != NULL) {
         call->op = rmsnorm_operator_parse(words->op);
         status = call->op != NULL ? rmsnorm_package_open_operator(call->op->domain, call->op->name, &call->package)
                                   : RMSNORM_NOT_FOUND;
     } else {
-        status = rmsnorm_package_open(words->package, &call->package);
+        if (rmsnorm_cli_kernel_folder(&words->package, &folder) != RMSNORM_CLI_DONE) {
+            return RMSNORM_CLI_BAD;
+        }
+        status = rmsnorm_package_open(folder, &call->package);
+        free(folder);
     }
     if (status != RMSNORM_OK) {
         return rmsnorm_cli_fail_library();

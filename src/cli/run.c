@@ -1,15 +1,33 @@
 /* run.c: rmsnorm run: its command line. */
 #include "run.h"
 
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cli.h"
 #include "operand.h"
 
-enum { OP = 1, ATTRIBUTE, INPUT, OUTPUT, OUTPUT_DIR, DEVICE, ADAPTER, BATCH_INVARIANT };
+enum {
+    OP = 1,
+    KERNEL,
+    KERNEL_VERSION,
+    REVISION,
+    ATTRIBUTE,
+    INPUT,
+    OUTPUT,
+    OUTPUT_DIR,
+    DEVICE,
+    ADAPTER,
+    BATCH_INVARIANT
+};
 
 static const rmsnorm_cli_option options[] = {
     {OP, 0, "op", "NAME", "run one operator: [DOMAIN::]NAME, see rmsnorm describe"},
+    {KERNEL, 0, "kernel", "PACKAGE",
+     "run the operator of this kernel package, on WebGPU: a folder, or a Hub's ORG/NAME"},
+    RMSNORM_CLI_KERNEL_VERSION(KERNEL_VERSION),
+    RMSNORM_CLI_KERNEL_REVISION(REVISION),
     {ATTRIBUTE, 0, "attr", "NAME=VALUE", "an attribute of the operator (again for more)"},
     {INPUT, 0, "input", "NAME=FILE", "an input of the model by name (again for more)"},
     {OUTPUT, 'o', "output", "NAME[=FILE]", "write an output; without FILE ask for it (again for more)"},
@@ -22,7 +40,9 @@ static const rmsnorm_cli_option options[] = {
 static const rmsnorm_cli_usage usage = {
     .command = "run",
     .synopsis = "MODEL.onnx [--input NAME=FILE | FILE]... [--output NAME=FILE]... [--output-dir DIR]\n"
-                "--op [DOMAIN::]NAME [--attr NAME=VALUE]... [-o OUTPUT[=FILE]]... INPUT...",
+                "--op [DOMAIN::]NAME [--attr NAME=VALUE]... [-o OUTPUT[=FILE]]... INPUT...\n"
+                "--kernel FOLDER [--attr NAME=VALUE]... [-o OUTPUT[=FILE]]... INPUT...\n"
+                "--kernel ORG/NAME --version N [--attr NAME=VALUE]... [-o OUTPUT[=FILE]]... INPUT...",
     .text =
         "Runs a model made of the RMS normalization operators, or one operator.\n\n"
         "A model's FILEs fill its declared inputs in order, those given by name left out. A declared input that the model\n"
@@ -52,6 +72,15 @@ static int parse(rmsnorm_cli_args *args, rmsnorm_cli_request *request)
             break;
         case OP:
             request->op = value;
+            break;
+        case KERNEL:
+            request->kernel.name = value;
+            break;
+        case KERNEL_VERSION:
+            request->kernel.version = value;
+            break;
+        case REVISION:
+            request->kernel.revision = value;
             break;
         case ATTRIBUTE:
             rmsnorm_cli_list_add(&request->attributes, value);
@@ -96,27 +125,53 @@ static const char *model_among(const rmsnorm_cli_list *words)
     return NULL;
 }
 
-static int check(const rmsnorm_cli_args *args, const rmsnorm_cli_request *request)
+static int check_kernel(rmsnorm_cli_request *request)
 {
+    if (request->kernel.name == NULL) {
+        return rmsnorm_cli_kernel_is_remote(&request->kernel)
+                   ? rmsnorm_cli_fail(
+                         "--version and --revision go with --kernel ORG/NAME; rmsnorm --version prints ours")
+                   : RMSNORM_CLI_DONE;
+    }
+    if (request->op != NULL) {
+        return rmsnorm_cli_fail("--kernel '%s' and --op '%s' both say what to run, give one of them",
+                                request->kernel.name, request->op);
+    }
+    if (request->gpu.device == NULL) {
+        request->gpu.device = "webgpu";
+    }
+    return rmsnorm_cli_gpu_wanted(&request->gpu)
+               ? RMSNORM_CLI_DONE
+               : rmsnorm_cli_fail("--kernel '%s' computes on WebGPU, not with --device %s", request->kernel.name,
+                                  request->gpu.device);
+}
+
+static int check(const rmsnorm_cli_args *args, rmsnorm_cli_request *request)
+{
+    if (check_kernel(request) != RMSNORM_CLI_DONE) {
+        return RMSNORM_CLI_BAD;
+    }
     if (rmsnorm_cli_gpu_check(&request->gpu, args) != RMSNORM_CLI_DONE) {
         return RMSNORM_CLI_BAD;
     }
-    const char *model = request->op != NULL ? model_among(&request->words) : NULL;
+    const bool single = request->op != NULL || request->kernel.name != NULL;
+    const char *model = single ? model_among(&request->words) : NULL;
     if (model != NULL) {
-        return rmsnorm_cli_fail("the model '%s' and --op '%s' exclude each other, give one of them", model,
-                                request->op);
+        return rmsnorm_cli_fail("the model '%s' and --%s '%s' exclude each other, give one of them", model,
+                                request->op != NULL ? "op" : "kernel",
+                                request->op != NULL ? request->op : request->kernel.name);
     }
     if (request->directory != NULL && request->directory[0] == '\0') {
         return rmsnorm_cli_fail("--output-dir is empty, a directory is needed ('.' is the present one)");
     }
-    if (request->op != NULL && request->inputs.count > 0) {
+    if (single && request->inputs.count > 0) {
         return rmsnorm_cli_fail("--input '%s' goes with a model, the inputs of --op are given by slot: INPUT...",
                                 request->inputs.items[0]);
     }
-    if (request->op == NULL && request->words.count == 0) {
+    if (!single && request->words.count == 0) {
         return rmsnorm_cli_fail("nothing to run, give a MODEL.onnx or --op NAME; 'rmsnorm run --help' explains");
     }
-    if (request->op == NULL && request->attributes.count > 0) {
+    if (!single && request->attributes.count > 0) {
         return rmsnorm_cli_fail("--attr '%s' goes with --op, a model has its attributes in its nodes",
                                 request->attributes.items[0]);
     }
@@ -137,19 +192,62 @@ static int open_context(const rmsnorm_cli_args *args, rmsnorm_cli_request *reque
     return RMSNORM_CLI_DONE;
 }
 
+/* What the package is for becomes the operator. */
+static int run_kernel(rmsnorm_cli_request *request, rmsnorm_package *package)
+{
+    rmsnorm_package_info info;
+    char name[320];
+    rmsnorm_package_describe(package, &info);
+    (void)snprintf(name, sizeof name, "%s::%s", info.domain, info.operator_name);
+    request->op = name;
+    request->context.package = package;
+    const int code = rmsnorm_cli_run_operator(request);
+    request->op = NULL;
+    return code;
+}
+
+static int open_kernel(const rmsnorm_cli_request *request, rmsnorm_package **package)
+{
+    char *folder;
+    *package = NULL;
+    if (request->kernel.name == NULL) {
+        return RMSNORM_CLI_DONE;
+    }
+    if (rmsnorm_cli_kernel_folder(&request->kernel, &folder) != RMSNORM_CLI_DONE) {
+        return RMSNORM_CLI_BAD;
+    }
+    const rmsnorm_status status = rmsnorm_package_open(folder, package);
+    free(folder);
+    return status == RMSNORM_OK ? RMSNORM_CLI_DONE : rmsnorm_cli_fail_library();
+}
+
+static int run(const rmsnorm_cli_args *args, rmsnorm_cli_request *request)
+{
+    rmsnorm_package *package;
+    int code = check(args, request);
+    if (code == RMSNORM_CLI_DONE) {
+        code = open_kernel(request, &package);
+    }
+    if (code != RMSNORM_CLI_DONE) {
+        return code;
+    }
+    code = open_context(args, request);
+    if (code == RMSNORM_CLI_DONE && package != NULL) {
+        code = run_kernel(request, package);
+    } else if (code == RMSNORM_CLI_DONE) {
+        code = request->op != NULL ? rmsnorm_cli_run_operator(request) : rmsnorm_cli_run_model(request);
+    }
+    rmsnorm_cli_context_close(&request->context);
+    rmsnorm_package_close(package);
+    return code;
+}
+
 int rmsnorm_cli_run(int argc, char **argv)
 {
     rmsnorm_cli_args args = {.usage = &usage, .argc = argc, .argv = argv};
     rmsnorm_cli_request request = {.op = NULL};
     const int end = parse(&args, &request);
-    int code = end == RMSNORM_CLI_END ? check(&args, &request) : rmsnorm_cli_stopped(end);
-    if (end == RMSNORM_CLI_END && code == RMSNORM_CLI_DONE) {
-        code = open_context(&args, &request);
-        if (code == RMSNORM_CLI_DONE) {
-            code = request.op != NULL ? rmsnorm_cli_run_operator(&request) : rmsnorm_cli_run_model(&request);
-        }
-        rmsnorm_cli_context_close(&request.context);
-    }
+    const int code = end == RMSNORM_CLI_END ? run(&args, &request) : rmsnorm_cli_stopped(end);
     rmsnorm_cli_list_free(&request.words);
     rmsnorm_cli_list_free(&request.attributes);
     rmsnorm_cli_list_free(&request.inputs);

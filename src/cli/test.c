@@ -6,18 +6,21 @@
 #include "cli.h"
 #include "folder.h"
 #include "gpu.h"
+#include "kernel.h"
 #include "options.h"
 #include "package_cases.h"
 #include "suite.h"
 #include "text.h"
 
-enum { DEVICE = 1, ADAPTER, WITHOUT, LIMIT, RTOL, ATOL };
+enum { DEVICE = 1, ADAPTER, WITHOUT, LIMIT, RTOL, ATOL, KERNEL_VERSION, REVISION };
 
 static const rmsnorm_cli_option options[] = {
     RMSNORM_CLI_GPU_DEVICE(DEVICE),
     RMSNORM_CLI_GPU_ADAPTER(ADAPTER),
     RMSNORM_CLI_GPU_WITHOUT(WITHOUT),
     RMSNORM_CLI_GPU_LIMIT(LIMIT),
+    RMSNORM_CLI_KERNEL_VERSION(KERNEL_VERSION),
+    RMSNORM_CLI_KERNEL_REVISION(REVISION),
     {RTOL, 0, "rtol", "X", "another relative tolerance, for every type (test folders)"},
     {ATOL, 0, "atol", "X", "another absolute tolerance, for every type (test folders)"},
 };
@@ -38,6 +41,7 @@ static const char about[] =
 typedef struct request {
     rmsnorm_cli_gpu_words gpu;
     rmsnorm_cli_list directories;
+    rmsnorm_cli_kernel_words kernel; /* its name is the one directory */
     rmsnorm_cli_tolerance chosen;
 } request;
 
@@ -200,13 +204,36 @@ static void close_work(work *todo)
     rmsnorm_cli_paths_free(&todo->folders);
 }
 
+/* With a version or revision the one word is a kernel of a Hub. */
+static int open_asked(const request *asked, work *todo)
+{
+    rmsnorm_cli_kernel_words kernel = asked->kernel;
+    char *folder;
+    if (!rmsnorm_cli_kernel_is_remote(&kernel)) {
+        return open_work(&asked->directories, todo);
+    }
+    if (asked->directories.count != 1) {
+        return rmsnorm_cli_fail("--version and --revision go with one ORG/NAME, %zu words were given",
+                                asked->directories.count);
+    }
+    kernel.name = asked->directories.items[0];
+    if (rmsnorm_cli_kernel_folder(&kernel, &folder) != RMSNORM_CLI_DONE) {
+        return RMSNORM_CLI_BAD;
+    }
+    const char *items[] = {folder};
+    const rmsnorm_cli_list fetched = {items, 1};
+    const int code = open_work(&fetched, todo);
+    free(folder);
+    return code;
+}
+
 static int test(const rmsnorm_cli_args *args, const request *asked)
 {
     const bool gpu = rmsnorm_cli_gpu_wanted(&asked->gpu);
     work todo = {.package_count = 0};
     int code = rmsnorm_cli_gpu_check(&asked->gpu, args);
     if (code == RMSNORM_CLI_DONE) {
-        code = open_work(&asked->directories, &todo);
+        code = open_asked(asked, &todo);
     }
     if (code == RMSNORM_CLI_DONE) {
         rmsnorm_cli_suite all = {.chosen = asked->chosen, .gpu = gpu, .tests = args->json ? json_array() : NULL};
@@ -245,6 +272,12 @@ static int take(int id, const char *value, request *asked)
     case LIMIT:
         rmsnorm_cli_list_add(&asked->gpu.limits, value);
         return RMSNORM_CLI_DONE;
+    case KERNEL_VERSION:
+        asked->kernel.version = value;
+        return RMSNORM_CLI_DONE;
+    case REVISION:
+        asked->kernel.revision = value;
+        return RMSNORM_CLI_DONE;
     case RTOL:
         return parse_tolerance("rtol", value, &asked->chosen.relative);
     case ATOL:
@@ -264,7 +297,8 @@ int rmsnorm_cli_test(int argc, char **argv)
     const rmsnorm_cli_usage usage = {
         .command = "test",
         .synopsis = "DIR... [--device webgpu [--adapter TEXT] [--without FEATURE]... [--limit NAME=N]...]\n"
-                    "DIR... [--rtol X] [--atol X]",
+                    "DIR... [--rtol X] [--atol X]\n"
+                    "ORG/NAME --version N [--device webgpu ...]",
         .text = page,
         .options = options,
         .option_count = sizeof options / sizeof options[0],

@@ -57,24 +57,51 @@ rmsnorm_status rmsnorm_files_sort(rmsnorm_files *files)
     return RMSNORM_OK;
 }
 
-/* A link may name another file of the folder. -1: errno tells. */
+/* The blob that a file of a Hub's snapshot is: REPOSITORY/snapshots/COMMIT/build/webgpu/FILE is a link to a file in
+ * REPOSITORY/blobs. Steps up are the system's own, and no link; that they lead through `snapshots` is checked. */
+static int open_blob(int folder, const char *name)
+{
+    struct stat above;
+    struct stat named;
+    const int flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
+    const int repository = openat(folder, "../../../..", flags);
+    const bool snapshot = repository >= 0 && fstatat(folder, "../../..", &above, AT_SYMLINK_NOFOLLOW) == 0 &&
+                          fstatat(repository, "snapshots", &named, AT_SYMLINK_NOFOLLOW) == 0 &&
+                          above.st_dev == named.st_dev && above.st_ino == named.st_ino;
+    const int blobs = snapshot ? openat(repository, "blobs", flags) : -1;
+    const int file = blobs >= 0 ? openat(blobs, name, FLAGS) : -1;
+    const int error = snapshot ? errno : ELOOP;
+    if (blobs >= 0) {
+        (void)close(blobs);
+    }
+    if (repository >= 0) {
+        (void)close(repository);
+    }
+    errno = error;
+    return file;
+}
+
+/* A link may name another file of the folder, or a snapshot's blob. -1: errno tells. */
 static int open_file(int folder, const char *name)
 {
+    static const char blobs[] = "../../../../blobs/";
     const int file = openat(folder, name, FLAGS);
     if (file >= 0 || errno != ELOOP) {
         return file;
     }
-    char target[257];
+    char target[sizeof blobs + 256];
     const ssize_t length = readlinkat(folder, name, target, sizeof target - 1);
     if (length < 0) {
         return -1;
     }
     target[length] = '\0';
-    if (!rmsnorm_metadata_file_is_valid(target)) {
+    const bool blob = strncmp(target, blobs, sizeof blobs - 1) == 0;
+    const char *const last = blob ? target + sizeof blobs - 1 : target;
+    if (!rmsnorm_metadata_file_is_valid(last)) {
         errno = ELOOP;
         return -1;
     }
-    return openat(folder, target, FLAGS);
+    return blob ? open_blob(folder, last) : openat(folder, last, FLAGS);
 }
 
 static rmsnorm_status read_all(int file, const char *name, char *data, size_t *size)

@@ -21,7 +21,8 @@ rmsnorm_status rmsnorm_files_add(rmsnorm_files *files, const char *name, size_t 
 rmsnorm_status rmsnorm_files_sort(rmsnorm_files *files);
 
 /* The files of FOLDER/build/webgpu or, where there is none, of FOLDER: RMSNORM_NOT_FOUND without a metadata.json. Folders
- * inside, what is no regular file, and links that lead elsewhere are refused. */
+ * inside, what is no regular file, and links that lead elsewhere are refused; in a snapshot of a Hub's cache a link may lead to
+ * the cache's blobs of the same repository. */
 rmsnorm_status rmsnorm_folder_read(rmsnorm_arena *arena, const char *folder, rmsnorm_files *files);
 
 #endif

@@ -150,6 +150,9 @@ function sendRedirect(name, response, call, data, headers) {
 
 function sendBroken(name, response, call, data, headers) {
     const half = data.length >> 1;
+    if (response.req.method === "HEAD" && name !== "dead" && name !== "not-json") {
+        return false; // there is no body to break
+    }
     switch (name) {
     case "dead":
         return hang(response), true;

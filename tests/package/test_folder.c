@@ -117,6 +117,57 @@ static void test_links(void **state)
     refused("outer", RMSNORM_IO, "cannot be opened");
 }
 
+/* As a Hub's cache has it: snapshots/COMMIT/build/webgpu/FILE leads to blobs/NAME of the same repository, and nowhere else. */
+static void test_snapshots(void **state)
+{
+    (void)state;
+    static const char *const steps[] = {"hub", "hub/snapshots", "hub/snapshots/c0", "hub/snapshots/c0/build",
+                                        "hub/blobs"};
+    for (size_t i = 0; i < sizeof steps / sizeof steps[0]; ++i) {
+        assert_int_equal(mkdir(folder_path(steps[i]), 0777), 0);
+    }
+    folder_unpack(&all, "hub/snapshots/c0/build/webgpu");
+    static const char file[] = "hub/snapshots/c0/build/webgpu/test.json";
+    char old[512];
+    (void)snprintf(old, sizeof old, "%s", folder_path(file));
+    assert_int_equal(rename(old, folder_path("hub/blobs/b0")), 0);
+    make_link("../../../../blobs/b0", file);
+    accepted("hub/snapshots/c0");
+    accepted("hub/snapshots/c0/build/webgpu");
+    static const char *const out[] = {"../../../../blobs/../blobs/b0",
+                                      "../../../../../hub/blobs/b0",
+                                      "../../../../snapshots/b0",
+                                      "../../../../blobs",
+                                      "../../../../blobs/",
+                                      "../../../../blobs/.."};
+    for (size_t i = 0; i < sizeof out / sizeof out[0]; ++i) {
+        assert_int_equal(unlink(folder_path(file)), 0);
+        make_link(out[i], file);
+        refused("hub/snapshots/c0", RMSNORM_MALFORMED, "is a symbolic link that leads out of the folder");
+    }
+    /* A blob that is a link itself, or blobs that are one. */
+    assert_int_equal(unlink(folder_path(file)), 0);
+    make_link("../../../../blobs/b1", file);
+    make_link("b0", "hub/blobs/b1");
+    refused("hub/snapshots/c0", RMSNORM_MALFORMED, "is a symbolic link that leads out of the folder");
+    assert_int_equal(unlink(folder_path(file)), 0);
+    make_link("../../../../blobs/b0", file);
+    (void)snprintf(old, sizeof old, "%s", folder_path("hub/blobs"));
+    assert_int_equal(rename(old, folder_path("elsewhere")), 0);
+    make_link("../elsewhere", "hub/blobs");
+    refused("hub/snapshots/c0", RMSNORM_IO, "test.json cannot be opened");
+    /* Where the folder above is no `snapshots`, there are no blobs. */
+    assert_int_equal(unlink(folder_path("hub/blobs")), 0);
+    (void)snprintf(old, sizeof old, "%s", folder_path("elsewhere"));
+    assert_int_equal(rename(old, folder_path("hub/blobs")), 0);
+    accepted("hub/snapshots/c0");
+    (void)snprintf(old, sizeof old, "%s", folder_path("hub/snapshots"));
+    assert_int_equal(rename(old, folder_path("hub/others")), 0);
+    refused("hub/others/c0", RMSNORM_MALFORMED, "is a symbolic link that leads out of the folder");
+    assert_int_equal(mkdir(folder_path("hub/snapshots"), 0777), 0); /* there is one, beside it */
+    refused("hub/others/c0", RMSNORM_MALFORMED, "is a symbolic link that leads out of the folder");
+}
+
 static void test_sizes_and_numbers(void **state)
 {
     (void)state;
@@ -159,13 +210,10 @@ static void test_a_file_that_may_not_be_read(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        IN_FOLDER(test_both_forms),
-        IN_FOLDER(test_no_package),
-        IN_FOLDER(test_what_is_no_file),
-        IN_FOLDER(test_links),
-        IN_FOLDER(test_sizes_and_numbers),
-        IN_FOLDER(test_hostile_names),
-        IN_FOLDER(test_a_file_that_may_not_be_read),
+        IN_FOLDER(test_both_forms),      IN_FOLDER(test_no_package),
+        IN_FOLDER(test_what_is_no_file), IN_FOLDER(test_links),
+        IN_FOLDER(test_snapshots),       IN_FOLDER(test_sizes_and_numbers),
+        IN_FOLDER(test_hostile_names),   IN_FOLDER(test_a_file_that_may_not_be_read),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
