@@ -56,13 +56,15 @@ typedef struct rmsnorm_cli_tune_data {
     rmsnorm_webgpu_tensor device_inputs[RMSNORM_MAX_SLOTS], device_outputs[RMSNORM_MAX_SLOTS];
     bench_gpu_work work; /* without a plan */
     void *scratch;       /* as large as the largest output */
+    bool twice;          /* results are rounded in the middle, too, to float16 */
 } rmsnorm_cli_tune_data;
 
 /* RMSNORM_CLI_NO: the case does not fit the device, or it does not take it; the sentence says why. Close it in any case. */
 int rmsnorm_cli_tune_data_open(rmsnorm_webgpu *webgpu, const rmsnorm_options *options,
                                const rmsnorm_cli_tune_source *source, const rmsnorm_cli_tune_case *what,
                                rmsnorm_cli_tune_data *data);
-/* RMSNORM_CLI_NO: the plan's outputs are not those of the CPU, within 4 steps of float and 1 of float16, or the device refuses it.
+/* RMSNORM_CLI_NO: the plan's outputs are not those of the CPU, within 4 steps of float and 1 of float16 (with a rounding in the
+ * middle, few elements within as much as a step there comes to), or the device refuses it.
  * What an earlier run left in the outputs is overwritten before. */
 int rmsnorm_cli_tune_data_check(const rmsnorm_cli_tune_data *data, const rmsnorm_plan *plan);
 void rmsnorm_cli_tune_data_close(rmsnorm_cli_tune_data *data);

@@ -115,6 +115,7 @@ int rmsnorm_cli_tune_data_open(rmsnorm_webgpu *webgpu, const rmsnorm_options *op
     *data = (rmsnorm_cli_tune_data){.webgpu = webgpu, .options = options, .request = RMSNORM_REQUEST_INIT};
     rmsnorm_webgpu_describe(webgpu, &adapter);
     data->device = adapter.profile;
+    data->twice = source->op->kind == RMSNORM_RMS_NORMALIZATION && what->inputs[0].dtype == RMSNORM_FLOAT16;
     int code = make_inputs(data, what);
     if (code == RMSNORM_CLI_DONE) {
         code = compute(data, source, what);
@@ -147,20 +148,27 @@ static int64_t place_of(rmsnorm_dtype dtype, const void *data, int64_t index)
 }
 
 /* Quick, as results are large and checked often. No expected element is a NaN or an infinity, so those are far off. Zero for what is
- * too small to be normal is right: devices may flush it. */
-static bool is_near(const rmsnorm_tensor *expected, const void *actual)
+ * too small to be normal is right: devices may flush it. A rounding in the middle may go to the other side of a tie, in few elements; one
+ * step there is up to two of the product in float16, 2^14 in float. */
+static bool is_near(const rmsnorm_tensor *expected, const void *actual, bool twice)
 {
     const int64_t count = rmsnorm_tensor_count(expected);
     const int64_t most = steps_of(expected->dtype);
     const int64_t normal = expected->dtype == RMSNORM_FLOAT16 ? 0x400 : 0x800000;
+    const int64_t tie = !twice ? 0 : expected->dtype == RMSNORM_FLOAT16 ? 2 : (int64_t)1 << 14;
     int64_t outside = 0;
+    int64_t ties = 0;
     for (int64_t i = 0; i < count; ++i) {
         const int64_t ours = place_of(expected->dtype, actual, i);
         const int64_t cpu = place_of(expected->dtype, expected->data, i);
         const bool flushed = ours == 0 && cpu < normal && cpu > -normal;
-        outside += (ours - cpu > most || cpu - ours > most) && !flushed;
+        const int64_t steps = ours > cpu ? ours - cpu : cpu - ours;
+        if (steps > most && !flushed) {
+            ties += steps <= tie;
+            outside += steps > tie;
+        }
     }
-    return outside == 0;
+    return outside == 0 && ties <= count / 1000 + 1;
 }
 
 /* No result has bytes that are all ones: they are a NaN. */
@@ -177,7 +185,7 @@ static int check_output(const rmsnorm_cli_tune_data *data, size_t slot)
     if (rmsnorm_webgpu_download(data->webgpu, &data->device_outputs[slot], data->scratch) != RMSNORM_OK) {
         return say_no();
     }
-    if (is_near(&data->expected[slot], data->scratch)) {
+    if (is_near(&data->expected[slot], data->scratch, data->twice)) {
         return RMSNORM_CLI_DONE;
     }
     rmsnorm_cli_difference difference;
