@@ -10,7 +10,7 @@ import { Tensor } from "./tensor.js";
 /** Programs kept for a kernel, the latest used. */
 const MOST_PROGRAMS = 256;
 
-const OPTIONS = ["attrs", "output", "outputs", "into", "tunables", "variant", "batchInvariant", "signal"];
+const OPTIONS = ["attrs", "output", "outputs", "into", "tunables", "variant", "batchInvariant", "signal", "timestampWrites"];
 
 /**
  * A tensor of a call.
@@ -308,7 +308,7 @@ export class Kernel {
                     encoder.copyBufferToBuffer(buffer, offset, from[name].buffer, 0, wordBytes(shape, dtype));
                 }
                 if (plan.passes.length > 0) {
-                    program.encode(encoder, from, to);
+                    program.encode(encoder, from, to, options.timestampWrites);
                 }
                 const staged = {};
                 for (const [name, { buffer, shape, dtype }] of Object.entries(made)) {
