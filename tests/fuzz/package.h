@@ -41,7 +41,7 @@ static inline rmsnorm_package *fuzz_open(const void *manifest, size_t manifest_s
     FUZZ_CHECK(rmsnorm_files_sort(&files) == RMSNORM_OK);
     rmsnorm_status status = rmsnorm_package_renew(&package->arena, &files);
     if (status == RMSNORM_OK) {
-        status = rmsnorm_package_finish(&package, &files);
+        status = rmsnorm_package_finish(&package, &files, rmsnorm_metadata_verify);
     } else {
         rmsnorm_package_close(package);
         package = NULL;
