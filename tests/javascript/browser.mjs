@@ -13,7 +13,8 @@ export const SOURCES = process.env.RMSNORM_SOURCES;
 export const PICTURES = process.env.RMSNORM_PICTURES;
 
 const ARGUMENTS = `--headless=new --no-sandbox --enable-unsafe-webgpu --use-webgpu-adapter=swiftshader --no-first-run --disable-quic
-    --disable-background-networking --disable-sync --disable-component-update --disable-dev-shm-usage`;
+    --disable-background-networking --disable-sync --disable-component-update --disable-dev-shm-usage
+    --hide-scrollbars`;
 
 const FOLDERS = {
     "/rmsnorm/": RMSNORM_PACKAGE,

@@ -68,7 +68,7 @@ function size(bytes) {
 }
 
 const shapeText = (shape) => `[${shape.join(", ")}]`;
-const steps = (number) => (Number.isFinite(number) ? `${number.toFixed(2)} ulp` : "not a number");
+const steps = (number) => (Number.isFinite(number) ? `${(Math.ceil(number * 100) / 100).toFixed(2)} ulp` : "not a number");
 
 // ---- Showing -------------------------------------------------------------------------------------
 
@@ -89,6 +89,13 @@ function fillTable(id, rows) {
 
 function fillFacts(id, facts) {
     $(id).replaceChildren(...facts.flatMap(([term, text]) => [make("dt", {}, term), make("dd", {}, text)]));
+}
+
+/** A long name breaks between its words. */
+function showTitle({ operator, rows, width }) {
+    const words = operator.split(".").at(-1).split(/(?=[A-Z][a-z])/);
+    const extent = `, ${spaced(rows)}\u00a0×\u00a0${spaced(width)}`;
+    $("result-title").replaceChildren(...words.flatMap((word) => [word, make("wbr")]), extent);
 }
 
 function showCheck(outputs) {
@@ -190,7 +197,7 @@ async function run(choice) {
         const bytes = [...Object.values(inputs), ...Object.values(results)].reduce((sum, { data }) => sum + data.byteLength, 0);
         const times = await measure(found.device, (timestampWrites) => kernel(given, { outputs, into: made, timestampWrites }), bytes);
 
-        $("result-title").textContent = `${choice.operator.split(".").at(-1)}, ${spaced(choice.rows)} × ${spaced(choice.width)}`;
+        showTitle(choice);
         const right = showCheck(compared);
         showTimes(times);
         showPlan(plan, found, [choice.type, choice.scaleType]);
