@@ -46,7 +46,8 @@ const char *bench_gpu_copy_shape(const bench_gpu_copy *copy);
 enum {
     BENCH_GPU_OURS,
     BENCH_GPU_COPY,
-    BENCH_GPU_SINGLE, /* ours, one run to a sample, as ONNX Runtime's are */
+    BENCH_GPU_INVARIANT, /* ours, as options.batch_invariant has it */
+    BENCH_GPU_SINGLE,    /* ours, one run to a sample, as ONNX Runtime's are */
     BENCH_GPU_ORT,
     BENCH_GPU_SUBMIT, /* of a whole call on tensors that stay on the device, the host's time until it returns */
     BENCH_GPU_TIMINGS

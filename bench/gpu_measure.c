@@ -19,8 +19,8 @@ typedef struct gpu_case {
     rmsnorm_webgpu_tensor tensors[TENSORS];
     const rmsnorm_webgpu_tensor *inputs[RMSNORM_MAX_SLOTS];
     rmsnorm_webgpu_tensor *outputs[RMSNORM_MAX_SLOTS];
-    rmsnorm_plan *plan;
-    bench_gpu_work work;
+    rmsnorm_plan *plan, *invariant_plan;
+    bench_gpu_work work, invariant;
     bench_gpu_copy *copy;
     void *ort; /* NULL: does not take part */
     size_t ort_calls;
@@ -88,7 +88,7 @@ static void bind(gpu_case *state)
     }
 }
 
-static bool make_plan(gpu_case *state)
+static bool make_plans(gpu_case *state)
 {
     rmsnorm_request request = RMSNORM_REQUEST_INIT;
     for (size_t i = 0; i < RMSNORM_MAX_SLOTS; i++) {
@@ -98,9 +98,17 @@ static bool make_plan(gpu_case *state)
     rmsnorm_attributes_init(state->what->op, &state->attributes);
     state->attributes.epsilon = 1e-5F;
     request.attributes = &state->attributes;
-    const rmsnorm_status status = rmsnorm_webgpu_plan(state->webgpu, state->what->op, NULL, &request, &state->plan);
+    if (rmsnorm_webgpu_plan(state->webgpu, state->what->op, NULL, &request, &state->plan) != RMSNORM_OK) {
+        return false;
+    }
+    request.batch_invariant = true;
+    if (rmsnorm_webgpu_plan(state->webgpu, state->what->op, NULL, &request, &state->invariant_plan) != RMSNORM_OK) {
+        return false;
+    }
     state->work.plan = state->plan;
-    return status == RMSNORM_OK;
+    state->invariant = state->work;
+    state->invariant.plan = state->invariant_plan;
+    return true;
 }
 
 /* The whole call, as a user makes it. */
@@ -137,7 +145,7 @@ static bool prepare_ours(gpu_case *state, char why[256])
         (size_t)(state->what->rows * state->what->hidden_size) * rmsnorm_dtype_size(state->what->gamma_dtype);
     void *cpu = NULL;
     bind(state);
-    if (!make_plan(state) || run(state) != RMSNORM_OK) {
+    if (!make_plans(state) || run(state) != RMSNORM_OK) {
         return fail_library(why);
     }
     bench_case single = *state->what;
@@ -153,7 +161,9 @@ static bool prepare_ours(gpu_case *state, char why[256])
         bench_ours.release(cpu);
     }
     free(actual);
-    return good && (bench_gpu_start(state->webgpu, &state->work) || fail_library(why));
+    return good &&
+           ((bench_gpu_start(state->webgpu, &state->work) && bench_gpu_start(state->webgpu, &state->invariant)) ||
+            fail_library(why));
 }
 
 /* ---- The others ------------------------------------------------------------------------------ */
@@ -185,6 +195,8 @@ static double sample(gpu_case *state, int contender)
         return bench_gpu_sample(state->webgpu, &state->work);
     case BENCH_GPU_COPY:
         return bench_gpu_sample(state->webgpu, bench_gpu_copy_work(state->copy));
+    case BENCH_GPU_INVARIANT:
+        return bench_gpu_sample(state->webgpu, &state->invariant);
     case BENCH_GPU_SINGLE:
         return bench_gpu_sample(state->webgpu, &single);
     default: /* its times are in its profile */
@@ -292,6 +304,7 @@ bool bench_gpu_measure(rmsnorm_webgpu *webgpu, const bench_case *what, double se
     }
     bench_gpu_copy_close(webgpu, state.copy);
     rmsnorm_plan_release(state.plan);
+    rmsnorm_plan_release(state.invariant_plan);
     for (int i = 0; i < TENSORS; i++) {
         rmsnorm_webgpu_tensor_release(webgpu, &state.tensors[i]);
     }

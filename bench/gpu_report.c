@@ -14,6 +14,7 @@ enum {
     CELL_SPREAD,
     CELL_COPY,
     CELL_OF_COPY,
+    CELL_INVARIANT,
     CELL_SINGLE,
     CELL_ORT,
     CELL_RATIO,
@@ -21,8 +22,9 @@ enum {
     CELLS
 };
 
-static const char *const heads[CELLS] = {"op",      "types",   "shape",    "variant", "ours us", "quartiles us",
-                                         "copy us", "of copy", "alone us", "ORT us",  "ratio",   "host us"};
+static const char *const heads[CELLS] = {"op",           "types",   "shape",   "variant",      "ours us",
+                                         "quartiles us", "copy us", "of copy", "invariant us", "alone us",
+                                         "ORT us",       "ratio",   "host us"};
 
 /* Three digits, or all before the point where there are more. */
 static void print_number(char cell[64], double number)
@@ -46,6 +48,7 @@ static void fill(const bench_gpu_result *result, char cells[CELLS][64])
     snprintf(cells[CELL_SPREAD] + length, sizeof cells[0] - length, "..%.20s", high);
     print_number(cells[CELL_COPY], timings[BENCH_GPU_COPY].median);
     snprintf(cells[CELL_OF_COPY], sizeof cells[0], "%.2f", bench_gpu_of_copy(result));
+    print_number(cells[CELL_INVARIANT], timings[BENCH_GPU_INVARIANT].median);
     print_number(cells[CELL_SINGLE], timings[BENCH_GPU_SINGLE].median);
     if (timings[BENCH_GPU_ORT].ran) {
         print_number(cells[CELL_ORT], timings[BENCH_GPU_ORT].median);
@@ -125,7 +128,8 @@ static void print_string(FILE *file, const char *text)
 
 static void print_result(FILE *file, const bench_gpu_result *result)
 {
-    static const char *const names[BENCH_GPU_TIMINGS] = {"rmsnorm", "copy", "rmsnorm_alone", "onnxruntime", "host"};
+    static const char *const names[BENCH_GPU_TIMINGS] = {"rmsnorm",       "copy",        "rmsnorm_batch_invariant",
+                                                         "rmsnorm_alone", "onnxruntime", "host"};
     char name[48];
     char types[48];
     bench_name(&result->what, name, sizeof name);

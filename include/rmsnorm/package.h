@@ -76,7 +76,8 @@ typedef struct rmsnorm_package_info {
     size_t input_count;
     rmsnorm_package_slot outputs[RMSNORM_MAX_SLOTS];
     size_t output_count;
-    bool plans; /* false for a spec that is not RMSNORM_MANIFEST_SPEC: the contract can be read, nothing planned */
+    uint64_t serial; /* of the opening: no two packages that a process opens have the same */
+    bool plans;      /* false for a spec that is not RMSNORM_MANIFEST_SPEC: the contract can be read, nothing planned */
 } rmsnorm_package_info;
 
 RMSNORM_API void rmsnorm_package_describe(const rmsnorm_package *package, rmsnorm_package_info *info);

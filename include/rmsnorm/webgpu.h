@@ -55,8 +55,8 @@ typedef struct rmsnorm_adapter {
     char backend[16]; /* "Vulkan", "Metal", "D3D12" ... */
     rmsnorm_adapter_kind kind;
     uint32_t vendor_id, device_id;  /* PCI's */
-    rmsnorm_device_profile profile; /* its limits; features as probed when opened, as claimed when listed */
-    bool timestamps;                /* kernel times come from the device's clock */
+    rmsnorm_device_profile profile; /* its limits; its features once it is opened: then they were tried */
+    bool timestamps;                /* kernel times come from the device's clock; known once it is opened */
 } rmsnorm_adapter;
 
 /* Either of a device of its own (adapter, kind), or of the caller's (device, with its instance). */
@@ -200,7 +200,8 @@ typedef struct rmsnorm_tuning_choice {
     double default_seconds;
 } rmsnorm_tuning_choice;
 
-/* The class a request belongs to, as text: "SimplifiedLayerNormalization float16 float16 rows 2^7 width 2^12*4". */
+/* The class a request belongs to, as text: "_ai_onnx_simplifiedlayernormalization_webgpu_1a2b3c4 float16 float16 rows 2^7 width
+ * 2^12*4". */
 RMSNORM_API rmsnorm_status rmsnorm_tuning_class(const rmsnorm_package *package, const rmsnorm_request *request,
                                                 char *text, size_t size);
 RMSNORM_API bool rmsnorm_tuning_find(const rmsnorm_tuning *tuning, const rmsnorm_adapter *adapter,

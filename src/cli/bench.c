@@ -158,9 +158,9 @@ static int take(int id, const char *value, request *asked)
     }
 }
 
-static int check_gpu(const request *asked)
+static int check_gpu(const rmsnorm_cli_args *args, const request *asked)
 {
-    if (rmsnorm_cli_gpu_check(&asked->gpu) != RMSNORM_CLI_DONE) {
+    if (rmsnorm_cli_gpu_check(&asked->gpu, args) != RMSNORM_CLI_DONE) {
         return RMSNORM_CLI_BAD;
     }
     if (!rmsnorm_cli_gpu_wanted(&asked->gpu)) {
@@ -177,7 +177,7 @@ static int check_gpu(const request *asked)
     return narrow ? RMSNORM_CLI_DONE : rmsnorm_cli_fail("WebGPU has the types float and float16 alone");
 }
 
-static int check(const request *asked)
+static int check(const rmsnorm_cli_args *args, const request *asked)
 {
     const bool skip = asked->one.op->kind == RMSNORM_SKIP_SIMPLIFIED_LAYER_NORMALIZATION;
     if ((asked->one.bias || asked->one.sum) && !skip) {
@@ -190,7 +190,7 @@ static int check(const request *asked)
             "--table has its own cases: it goes without --op, --shape, --dtype, --gamma-dtype, --bias "
             "and --sum");
     }
-    return check_gpu(asked);
+    return check_gpu(args, asked);
 }
 
 /* What is measured now, on a terminal alone. */
@@ -272,7 +272,7 @@ int rmsnorm_cli_bench(int argc, char **argv)
     if (id != RMSNORM_CLI_END) {
         return rmsnorm_cli_stopped(id);
     }
-    int code = check(&asked);
+    int code = check(&args, &asked);
     if (code == RMSNORM_CLI_DONE && asked.plan) {
         return bench_plans(stdout, args.json) ? RMSNORM_CLI_DONE : rmsnorm_cli_fail_library();
     }

@@ -15,7 +15,7 @@ bool rmsnorm_cli_gpu_wanted(const rmsnorm_cli_gpu_words *words)
     return words->device != NULL && strcmp(words->device, "webgpu") == 0;
 }
 
-int rmsnorm_cli_gpu_check(const rmsnorm_cli_gpu_words *words)
+int rmsnorm_cli_gpu_check(const rmsnorm_cli_gpu_words *words, const rmsnorm_cli_args *args)
 {
     const bool gpu = rmsnorm_cli_gpu_wanted(words);
     if (words->device != NULL && !gpu && strcmp(words->device, "cpu") != 0) {
@@ -23,6 +23,10 @@ int rmsnorm_cli_gpu_check(const rmsnorm_cli_gpu_words *words)
     }
     if (words->adapter != NULL && words->adapter[0] == '\0') {
         return rmsnorm_cli_fail("--adapter is empty, a part of an adapter's name is needed; 'rmsnorm info' lists them");
+    }
+    if (gpu && (args->max_isa != RMSNORM_ISA_AUTO || args->threads != 0)) {
+        return rmsnorm_cli_fail("--%s goes with the CPU, not with --device webgpu",
+                                args->threads != 0 ? "threads" : "isa");
     }
     const char *const option = words->adapter != NULL     ? "adapter"
                                : words->without.count > 0 ? "without"

@@ -33,8 +33,8 @@ typedef struct rmsnorm_cli_gpu_words {
         id, 0, "limit", "NAME=N", "as if the adapter's limit were N, by WebGPU's name (again for more)" \
     }
 
-/* Refuses a device that is neither cpu nor webgpu, and options of WebGPU without --device webgpu. */
-int rmsnorm_cli_gpu_check(const rmsnorm_cli_gpu_words *words);
+/* Refuses a device that is neither cpu nor webgpu, options of WebGPU without --device webgpu, and --isa and --threads with it. */
+int rmsnorm_cli_gpu_check(const rmsnorm_cli_gpu_words *words, const rmsnorm_cli_args *args);
 bool rmsnorm_cli_gpu_wanted(const rmsnorm_cli_gpu_words *words);
 
 /* The first adapter with the text in its name, driver, vendor, architecture or backend (NULL: the first of all). tuning as in

@@ -96,9 +96,9 @@ static const char *model_among(const rmsnorm_cli_list *words)
     return NULL;
 }
 
-static int check(const rmsnorm_cli_request *request)
+static int check(const rmsnorm_cli_args *args, const rmsnorm_cli_request *request)
 {
-    if (rmsnorm_cli_gpu_check(&request->gpu) != RMSNORM_CLI_DONE) {
+    if (rmsnorm_cli_gpu_check(&request->gpu, args) != RMSNORM_CLI_DONE) {
         return RMSNORM_CLI_BAD;
     }
     const char *model = request->op != NULL ? model_among(&request->words) : NULL;
@@ -142,7 +142,7 @@ int rmsnorm_cli_run(int argc, char **argv)
     rmsnorm_cli_args args = {.usage = &usage, .argc = argc, .argv = argv};
     rmsnorm_cli_request request = {.op = NULL};
     const int end = parse(&args, &request);
-    int code = end == RMSNORM_CLI_END ? check(&request) : rmsnorm_cli_stopped(end);
+    int code = end == RMSNORM_CLI_END ? check(&args, &request) : rmsnorm_cli_stopped(end);
     if (end == RMSNORM_CLI_END && code == RMSNORM_CLI_DONE) {
         code = open_context(&args, &request);
         if (code == RMSNORM_CLI_DONE) {

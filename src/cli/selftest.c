@@ -228,10 +228,10 @@ static int test_adapters(selftest *all, const rmsnorm_cli_gpu_words *words)
     return RMSNORM_CLI_DONE;
 }
 
-static int run(const rmsnorm_cli_gpu_words *words, bool json)
+static int run(const rmsnorm_cli_args *args, const rmsnorm_cli_gpu_words *words)
 {
-    selftest all = {.devices = json ? json_array() : NULL};
-    int code = rmsnorm_cli_gpu_check(words);
+    selftest all = {.devices = args->json ? json_array() : NULL};
+    int code = rmsnorm_cli_gpu_check(words, args);
     if (code == RMSNORM_CLI_DONE && !rmsnorm_cli_gpu_wanted(words)) {
         code = test_cpu(&all);
     }
@@ -242,7 +242,7 @@ static int run(const rmsnorm_cli_gpu_words *words, bool json)
         json_decref(all.devices);
         return code;
     }
-    if (json) {
+    if (args->json) {
         json_t *root = json_object();
         (void)json_object_set_new(root, "devices", all.devices);
         (void)json_object_set_new(root, "passed", json_integer((json_int_t)all.passed));
@@ -279,7 +279,7 @@ int rmsnorm_cli_selftest(int argc, char **argv)
         }
     }
     if (code == RMSNORM_CLI_DONE) {
-        code = id == RMSNORM_CLI_END ? run(&words, args.json) : rmsnorm_cli_stopped(id);
+        code = id == RMSNORM_CLI_END ? run(&args, &words) : rmsnorm_cli_stopped(id);
     }
     rmsnorm_cli_list_free(&words.without);
     rmsnorm_cli_list_free(&words.limits);

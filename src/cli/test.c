@@ -204,7 +204,7 @@ static int test(const rmsnorm_cli_args *args, const request *asked)
 {
     const bool gpu = rmsnorm_cli_gpu_wanted(&asked->gpu);
     work todo = {.package_count = 0};
-    int code = rmsnorm_cli_gpu_check(&asked->gpu);
+    int code = rmsnorm_cli_gpu_check(&asked->gpu, args);
     if (code == RMSNORM_CLI_DONE) {
         code = open_work(&asked->directories, &todo);
     }

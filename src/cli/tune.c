@@ -329,7 +329,7 @@ static int take(int id, const char *value, request *asked)
 
 static int start(const request *asked, const rmsnorm_cli_args *args)
 {
-    if (rmsnorm_cli_gpu_check(&asked->gpu) != RMSNORM_CLI_DONE) {
+    if (rmsnorm_cli_gpu_check(&asked->gpu, args) != RMSNORM_CLI_DONE) {
         return RMSNORM_CLI_BAD;
     }
     if (!rmsnorm_cli_gpu_wanted(&asked->gpu)) {

@@ -24,8 +24,9 @@ typedef struct rmsnorm_problem {
 
 /* Every check of a run on the CPU, and nothing else: types, shapes, attributes, data, strides, overlaps (contract 4.5, 4.6).
  * Outputs that are NULL or have NULL data are skipped when optional. rows.rows may be 0; then nothing is to be done. */
-rmsnorm_status rmsnorm_resolve(const rmsnorm_operator *op, const rmsnorm_attributes *attributes,
-                               const rmsnorm_tensor *const *inputs, size_t input_count, rmsnorm_tensor *const *outputs,
-                               size_t output_count, rmsnorm_problem *problem);
+RMSNORM_API rmsnorm_status rmsnorm_resolve(const rmsnorm_operator *op, const rmsnorm_attributes *attributes,
+                                           const rmsnorm_tensor *const *inputs, size_t input_count,
+                                           rmsnorm_tensor *const *outputs, size_t output_count,
+                                           rmsnorm_problem *problem);
 
 #endif

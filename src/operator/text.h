@@ -11,7 +11,7 @@ typedef struct rmsnorm_text {
     size_t length;
 } rmsnorm_text;
 
-void rmsnorm_text_add(rmsnorm_text *text, const char *format, ...) RMSNORM_PRINTF(2, 3);
+RMSNORM_API void rmsnorm_text_add(rmsnorm_text *text, const char *format, ...) RMSNORM_PRINTF(2, 3);
 
 /* Replaces, in place, every control character (C0, DEL, C1) and every byte that is not part of valid UTF-8 by '?'. */
 RMSNORM_API void rmsnorm_text_clean(char *text);
@@ -22,8 +22,8 @@ typedef struct rmsnorm_words {
 } rmsnorm_words;
 
 /* "(2,S,?)", "of unknown rank" */
-rmsnorm_words rmsnorm_words_shape(int32_t rank, const int64_t *dims, const char *const *names);
-rmsnorm_words rmsnorm_words_tensor(const rmsnorm_tensor *tensor);
+RMSNORM_API rmsnorm_words rmsnorm_words_shape(int32_t rank, const int64_t *dims, const char *const *names);
+RMSNORM_API rmsnorm_words rmsnorm_words_tensor(const rmsnorm_tensor *tensor);
 /* "float, float16" in the order of the schema's four types */
 rmsnorm_words rmsnorm_words_types(rmsnorm_dtypes types);
 /* "input, skip, gamma, bias" */

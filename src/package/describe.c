@@ -30,6 +30,7 @@ void rmsnorm_package_describe(const rmsnorm_package *package, rmsnorm_package_in
         .name = package->name,
         .id = package->id,
         .version = package->version,
+        .serial = package->serial,
         .spec = package->spec,
         .domain = manifest->domain,
         .operator_name = manifest->name,

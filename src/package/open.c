@@ -1,6 +1,7 @@
 /* open.c: from files to a package: digests first, then the manifest, then the templates. */
 #include "package/open.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,11 +12,14 @@
 /* Files, parsed manifest and parsed templates of the largest package. */
 #define MEMORY_LIMIT ((size_t)256 << 20)
 
+static atomic_uint_fast64_t openings;
+
 rmsnorm_status rmsnorm_package_begin(rmsnorm_package **package)
 {
     *package = calloc(1, sizeof **package);
     RMSNORM_CHECK(*package != NULL, RMSNORM_OUT_OF_MEMORY, "no memory for a package");
     rmsnorm_arena_init(&(*package)->arena, MEMORY_LIMIT);
+    (*package)->serial = atomic_fetch_add(&openings, 1) + 1;
     return RMSNORM_OK;
 }
 

@@ -17,6 +17,7 @@ struct rmsnorm_package {
     rmsnorm_arena arena; /* holds all of it, this struct excepted */
     const char *name, *id, *spec;
     int64_t version;
+    uint64_t serial; /* of the opening */
     bool plans;
     rmsnorm_manifest manifest;
     rmsnorm_file *files;

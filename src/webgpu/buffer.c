@@ -41,9 +41,8 @@ static rmsnorm_status make(rmsnorm_webgpu *webgpu, uint64_t bytes, WGPUBufferUsa
                            WGPUBuffer *buffer)
 {
     const uint64_t most = webgpu->adapter.profile.max_buffer_size;
-    RMSNORM_CHECK(bytes <= most, RMSNORM_UNSUPPORTED,
-                  "WebGPU: %s takes %llu bytes; the largest buffer of this device has %llu", what,
-                  (unsigned long long)bytes, (unsigned long long)most);
+    RMSNORM_CHECK(bytes <= most, RMSNORM_UNSUPPORTED, "%s takes %llu bytes; the largest buffer of this device has %llu",
+                  what, (unsigned long long)bytes, (unsigned long long)most);
     const uint64_t size = rounded(bytes) <= most ? rounded(bytes) : (bytes + 3) / 4 * 4;
     const WGPUBufferDescriptor descriptor = {.label = {what, strlen(what)}, .usage = usage, .size = size};
     rmsnorm_webgpu_scope_begin(webgpu);
@@ -127,7 +126,7 @@ static rmsnorm_status map(rmsnorm_webgpu *webgpu, WGPUBuffer staging, size_t siz
     webgpu->functions.BufferMapAsync(staging, WGPUMapMode_Read, 0, size, callback);
     rmsnorm_status status = rmsnorm_webgpu_await(webgpu, answer);
     if (status == RMSNORM_OK && answer->status != WGPUMapAsyncStatus_Success) {
-        status = rmsnorm_fail(RMSNORM_DEVICE_FAILED, "WebGPU: the result cannot be read: %s", answer->text);
+        status = rmsnorm_webgpu_failed(webgpu, "the result cannot be read", answer->text);
     }
     rmsnorm_answer_drop(answer);
     return status;
@@ -137,12 +136,14 @@ static rmsnorm_status read_part(rmsnorm_webgpu *webgpu, WGPUBuffer buffer, uint6
                                 void *data, size_t size)
 {
     const size_t words = (size + 3) / 4 * 4;
+    rmsnorm_webgpu_scope_begin(webgpu); /* on a device of the caller's, errors would be the caller's alone */
     WGPUCommandEncoder encoder = webgpu->functions.DeviceCreateCommandEncoder(webgpu->device, NULL);
     webgpu->functions.CommandEncoderCopyBufferToBuffer(encoder, buffer, offset, staging, 0, words);
     WGPUCommandBuffer commands = webgpu->functions.CommandEncoderFinish(encoder, NULL);
     webgpu->functions.QueueSubmit(webgpu->queue, 1, &commands);
     webgpu->functions.CommandBufferRelease(commands);
     webgpu->functions.CommandEncoderRelease(encoder);
+    RMSNORM_TRY(rmsnorm_webgpu_scope_end(webgpu, "the result cannot be read"));
     RMSNORM_TRY(map(webgpu, staging, words));
     const void *const mapped = webgpu->functions.BufferGetConstMappedRange(staging, 0, words);
     const bool there = mapped != NULL;

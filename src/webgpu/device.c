@@ -85,6 +85,20 @@ static rmsnorm_status report(rmsnorm_failure *failure)
     return status;
 }
 
+rmsnorm_status rmsnorm_webgpu_report(rmsnorm_webgpu *webgpu)
+{
+    return report(webgpu->failure);
+}
+
+rmsnorm_status rmsnorm_webgpu_failed(rmsnorm_webgpu *webgpu, const char *what, const char *words)
+{
+    if (strstr(words, "lost") != NULL || strstr(words, "Lost") != NULL) {
+        rmsnorm_failure_lost(webgpu->failure, (WGPUStringView){words, strlen(words)});
+        return report(webgpu->failure);
+    }
+    return rmsnorm_fail(RMSNORM_DEVICE_FAILED, "WebGPU: %s: %s", what, words);
+}
+
 /* ---- Turns ----------------------------------------------------------------------------------- */
 
 rmsnorm_status rmsnorm_webgpu_enter(rmsnorm_webgpu *webgpu)
@@ -160,7 +174,9 @@ static rmsnorm_status pop(rmsnorm_webgpu *webgpu, const char *what)
                                                 NULL, NULL); /* nobody else's errors into our scope: keep the lock */
     if (status == RMSNORM_OK && answer->status == WGPUPopErrorScopeStatus_Success &&
         answer->kind != WGPUErrorType_NoError) {
-        status = rmsnorm_fail(status_of((WGPUErrorType)answer->kind), "WebGPU: %s: %s", what, answer->text);
+        status = answer->kind == WGPUErrorType_OutOfMemory
+                     ? rmsnorm_fail(RMSNORM_OUT_OF_MEMORY, "WebGPU: %s: %s", what, answer->text)
+                     : rmsnorm_webgpu_failed(webgpu, what, answer->text);
     } else if (status == RMSNORM_OK && answer->status != WGPUPopErrorScopeStatus_Success) {
         status = rmsnorm_fail(RMSNORM_DEVICE_LOST, "WebGPU: %s: the device was lost: %s", what, answer->text);
     }

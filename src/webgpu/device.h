@@ -60,6 +60,13 @@ rmsnorm_status rmsnorm_webgpu_enter(rmsnorm_webgpu *webgpu);
 /* Unlock. Where the call went well so far, what the device has said since it was last asked is its status. */
 rmsnorm_status rmsnorm_webgpu_leave(rmsnorm_webgpu *webgpu, rmsnorm_status status);
 
+/* What the device has said since it was last asked. */
+rmsnorm_status rmsnorm_webgpu_report(rmsnorm_webgpu *webgpu);
+
+/* The status for an answer that is a refusal: a loss when its words say so, which from then on all calls do. A device of the caller's
+ * tells its loss in no other way. */
+rmsnorm_status rmsnorm_webgpu_failed(rmsnorm_webgpu *webgpu, const char *what, const char *words);
+
 /* Waits with the lock released in between. The answer is still to be dropped. */
 rmsnorm_status rmsnorm_webgpu_await(rmsnorm_webgpu *webgpu, rmsnorm_answer *answer);
 

@@ -1,8 +1,11 @@
 /* host.c: tensors in memory: to the device, through a run, and back. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "operator/error.h"
+#include "operator/problem.h"
+#include "operator/text.h"
 #include "webgpu/buffer.h"
 #include "webgpu/run.h"
 #include "webgpu/submit.h"
@@ -22,28 +25,19 @@ typedef struct rows {
     size_t count, bytes, stride; /* bytes of a row, and to the next */
 } rows;
 
-static rmsnorm_status read_rows(const rmsnorm_tensor *tensor, int64_t axis, const char *name, rows *to)
+/* Of a tensor whose stride was found right. */
+static rows rows_of(const rmsnorm_tensor *tensor, int64_t axis)
 {
     const size_t element = rmsnorm_dtype_size(tensor->dtype);
-    to->count = 1;
-    to->bytes = (size_t)rmsnorm_tensor_count(tensor) * element;
-    to->stride = to->bytes;
-    if (tensor->row_stride == 0 || to->bytes == 0) {
-        return RMSNORM_OK;
+    rows view = {1, (size_t)rmsnorm_tensor_count(tensor) * element, 0};
+    if (tensor->row_stride != 0 && view.bytes > 0) {
+        for (int64_t d = 0; d < (axis < 0 ? axis + tensor->rank : axis); d++) {
+            view.count *= (size_t)tensor->dims[d];
+        }
+        view.bytes /= view.count;
+        view.stride = (size_t)tensor->row_stride * element;
     }
-    const int64_t first = axis < 0 ? axis + tensor->rank : axis;
-    RMSNORM_CHECK(first >= 0 && first < tensor->rank, RMSNORM_INVALID_ARGUMENT,
-                  "%s has a row stride, and no dimension %lld that begins a row", name, (long long)axis);
-    for (int64_t d = 0; d < first; d++) {
-        to->count *= (size_t)tensor->dims[d];
-    }
-    to->bytes /= to->count;
-    RMSNORM_CHECK(tensor->row_stride > 0 && (uint64_t)tensor->row_stride <= SIZE_MAX / element / to->count &&
-                      (size_t)tensor->row_stride * element >= to->bytes,
-                  RMSNORM_INVALID_ARGUMENT, "%s has the row stride %lld; allowed: at least the %zu elements of a row",
-                  name, (long long)tensor->row_stride, to->bytes / element);
-    to->stride = (size_t)tensor->row_stride * element;
-    return RMSNORM_OK;
+    return view;
 }
 
 static rmsnorm_status pack(rmsnorm_webgpu *webgpu, const rows *from, const rmsnorm_tensor *tensor, WGPUBuffer buffer)
@@ -72,44 +66,36 @@ static rmsnorm_status unpack(rmsnorm_webgpu *webgpu, const rows *to, const rmsno
 
 /* ---- There and back -------------------------------------------------------------------------- */
 
-static rmsnorm_status send(transfer *all, const rmsnorm_tensor *tensor, int64_t axis, size_t slot)
+static rmsnorm_status send(transfer *all, const rmsnorm_tensor *tensor, int64_t axis, const char *name,
+                           rmsnorm_webgpu_tensor *to)
 {
-    rmsnorm_webgpu_tensor *const to = &all->inputs[slot];
     rmsnorm_extent extent;
-    rows from;
     to->tensor = *tensor;
     to->tensor.row_stride = 0;
-    all->in[slot] = to;
-    RMSNORM_TRY(rmsnorm_tensor_extent(to, "an input", &extent));
-    RMSNORM_CHECK(extent.bytes == 0 || tensor->data != NULL, RMSNORM_INVALID_ARGUMENT, "WebGPU: input %zu has no data",
-                  slot);
-    RMSNORM_TRY(read_rows(tensor, axis, "an input", &from));
+    RMSNORM_TRY(rmsnorm_tensor_extent(to, name, &extent));
     if (extent.bytes == 0) {
         return RMSNORM_OK;
     }
-    RMSNORM_TRY(rmsnorm_buffer_take(all->webgpu, extent.bytes, RMSNORM_TENSOR_USAGE, "an input", &to->buffer));
+    RMSNORM_TRY(rmsnorm_buffer_take(all->webgpu, extent.bytes, RMSNORM_TENSOR_USAGE, name, &to->buffer));
+    const rows from = rows_of(tensor, axis);
     return from.count > 1 ? pack(all->webgpu, &from, tensor, to->buffer)
                           : rmsnorm_buffer_write(all->webgpu, to->buffer, 0, tensor->data, from.bytes);
 }
 
 /* The device's output takes the shape that the caller's has, for the run to check. */
-static rmsnorm_status prepare(transfer *all, const rmsnorm_tensor *tensor, int64_t axis, size_t slot)
+static rmsnorm_status prepare(transfer *all, const rmsnorm_tensor *tensor, const char *name, rmsnorm_webgpu_tensor *to)
 {
-    rmsnorm_webgpu_tensor *const to = &all->outputs[slot];
-    rows unused;
     to->tensor = *tensor;
     to->tensor.row_stride = 0;
-    all->out[slot] = to;
-    RMSNORM_TRY(rmsnorm_tensor_place(all->webgpu, to, "an output"));
-    return read_rows(tensor, axis, "an output", &unused);
+    return rmsnorm_tensor_place(all->webgpu, to, name);
 }
 
-static rmsnorm_status receive(const transfer *all, const rmsnorm_tensor *tensor, int64_t axis, size_t slot)
+static rmsnorm_status receive(const transfer *all, const rmsnorm_tensor *tensor, int64_t axis,
+                              const rmsnorm_webgpu_tensor *from)
 {
-    rows to;
-    RMSNORM_TRY(read_rows(tensor, axis, "an output", &to));
-    return to.count > 1 ? unpack(all->webgpu, &to, tensor, all->outputs[slot].buffer)
-                        : rmsnorm_buffer_read(all->webgpu, all->outputs[slot].buffer, 0, tensor->data, to.bytes);
+    const rows to = rows_of(tensor, axis);
+    return to.count > 1 ? unpack(all->webgpu, &to, tensor, from->buffer)
+                        : rmsnorm_buffer_read(all->webgpu, from->buffer, 0, tensor->data, to.bytes);
 }
 
 static bool is_skipped(const rmsnorm_operator *op, rmsnorm_tensor *const *outputs, size_t slot)
@@ -118,29 +104,37 @@ static bool is_skipped(const rmsnorm_operator *op, rmsnorm_tensor *const *output
            (outputs[slot]->data == NULL && slot < op->output_count && !op->outputs[slot].required);
 }
 
+/* "SimplifiedLayerNormalization: X" */
+static rmsnorm_words name_of(const rmsnorm_operator *op, const rmsnorm_slot *slot)
+{
+    rmsnorm_words words;
+    snprintf(words.text, sizeof words.text, "%s: %s", op->name, slot->name);
+    return words;
+}
+
 static rmsnorm_status run(transfer *all, const rmsnorm_operator *op, const rmsnorm_attributes *attributes,
                           const rmsnorm_tensor *const *inputs, size_t input_count, rmsnorm_tensor *const *outputs,
                           size_t output_count, const rmsnorm_webgpu_run_options *options)
 {
-    const int64_t axis =
-        attributes == NULL || op->kind == RMSNORM_SKIP_SIMPLIFIED_LAYER_NORMALIZATION ? -1 : attributes->axis;
+    const bool has_axis = attributes != NULL && op->kind != RMSNORM_SKIP_SIMPLIFIED_LAYER_NORMALIZATION;
+    const int64_t axis = has_axis ? attributes->axis : -1;
     for (size_t i = 0; i < input_count; i++) {
         if (inputs[i] != NULL) {
-            RMSNORM_TRY(send(all, inputs[i], axis, i));
+            all->in[i] = &all->inputs[i];
+            RMSNORM_TRY(send(all, inputs[i], axis, name_of(op, &op->inputs[i]).text, &all->inputs[i]));
         }
     }
     for (size_t i = 0; i < output_count; i++) {
         if (!is_skipped(op, outputs, i)) {
-            RMSNORM_TRY(prepare(all, outputs[i], axis, i));
-            RMSNORM_CHECK(outputs[i]->data != NULL || rmsnorm_tensor_count(outputs[i]) == 0, RMSNORM_INVALID_ARGUMENT,
-                          "%s: output %zu has no data", op->name, i);
+            all->out[i] = &all->outputs[i];
+            RMSNORM_TRY(prepare(all, outputs[i], name_of(op, &op->outputs[i]).text, &all->outputs[i]));
         }
     }
     RMSNORM_TRY(
         rmsnorm_webgpu_run_locked(all->webgpu, op, attributes, all->in, input_count, all->out, output_count, options));
     for (size_t i = 0; i < output_count; i++) {
         if (!is_skipped(op, outputs, i)) {
-            RMSNORM_TRY(receive(all, outputs[i], axis, i));
+            RMSNORM_TRY(receive(all, outputs[i], axis, &all->outputs[i]));
         }
     }
     return RMSNORM_OK;
@@ -158,9 +152,8 @@ rmsnorm_status rmsnorm_webgpu_run_host(rmsnorm_webgpu *webgpu, const rmsnorm_ope
     RMSNORM_TRY(rmsnorm_webgpu_read_run_options(options, &ours));
     RMSNORM_CHECK(ours.encoder == NULL, RMSNORM_INVALID_ARGUMENT,
                   "%s: a run with tensors in memory cannot be recorded; allowed: tensors of the device", op->name);
-    RMSNORM_CHECK(input_count <= RMSNORM_MAX_SLOTS && output_count <= RMSNORM_MAX_SLOTS, RMSNORM_INVALID_ARGUMENT,
-                  "%s: %zu inputs and %zu outputs; allowed: at most %d", op->name, input_count, output_count,
-                  RMSNORM_MAX_SLOTS);
+    rmsnorm_problem problem; /* not used: it is the checks that are wanted, those of the CPU */
+    RMSNORM_TRY(rmsnorm_resolve(op, attributes, inputs, input_count, outputs, output_count, &problem));
     transfer all;
     memset(&all, 0, sizeof all);
     all.webgpu = webgpu;

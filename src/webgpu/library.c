@@ -61,7 +61,7 @@ static const char *reason(void)
     return "it could not be loaded";
 }
 
-static void file_of(const void *address, char *path, size_t size)
+static bool file_of(const void *address, char *path, size_t size)
 {
     HMODULE module;
     if (!GetModuleHandleExA(GET_MODULE_HANDLE_EX_FLAG_FROM_ADDRESS | GET_MODULE_HANDLE_EX_FLAG_UNCHANGED_REFCOUNT,
@@ -69,6 +69,7 @@ static void file_of(const void *address, char *path, size_t size)
         GetModuleFileNameA(module, path, (DWORD)size) == 0) {
         snprintf(path, size, "unknown");
     }
+    return GetLastError() != ERROR_INSUFFICIENT_BUFFER;
 }
 #else
 static void *load(const char *name)
@@ -92,11 +93,12 @@ static const char *reason(void)
     return text == NULL ? "it could not be loaded" : text;
 }
 
-static void file_of(const void *address, char *path, size_t size)
+static bool file_of(const void *address, char *path, size_t size)
 {
     Dl_info info;
     const bool known = dladdr(address, &info) != 0 && info.dli_fname != NULL;
-    snprintf(path, size, "%s", known ? info.dli_fname : "unknown");
+    const int length = snprintf(path, size, "%s", known ? info.dli_fname : "unknown");
+    return length >= 0 && (size_t)length < size;
 }
 #endif
 
@@ -169,6 +171,7 @@ rmsnorm_status rmsnorm_webgpu_library(const rmsnorm_webgpu_options *options, cha
     RMSNORM_TRY(rmsnorm_webgpu_load(&ours, &functions));
     const void *address;
     memcpy(&address, &functions.CreateInstance, sizeof address);
-    file_of(address, path, size);
+    RMSNORM_CHECK(file_of(address, path, size), RMSNORM_INVALID_ARGUMENT,
+                  "rmsnorm_webgpu_library: the name of the file is longer than the %zu bytes given", size);
     return RMSNORM_OK;
 }

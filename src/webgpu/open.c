@@ -3,6 +3,8 @@
  * Libraries number features differently: today's header has shader-f16 as 11, those of a year before as 10, where another one has
  * 11. So a number proves nothing. A device is made with the numbers of one list, and a feature is there when what it is for
  * works. */
+#define _XOPEN_SOURCE 700 /* recursive mutexes */
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -350,7 +352,21 @@ static rmsnorm_status open_device(rmsnorm_webgpu *webgpu, const rmsnorm_webgpu_o
         RMSNORM_TRY(make_device(webgpu, &way));
     }
     finish_profile(webgpu, options);
-    return rmsnorm_caches_open(webgpu, options->tuning);
+    RMSNORM_TRY(rmsnorm_caches_open(webgpu, options->tuning));
+    return webgpu->own ? RMSNORM_OK : rmsnorm_webgpu_drain(webgpu); /* the caller's may be dead already */
+}
+
+/* Recursive: while we poll, callbacks of the caller's may run, and call us. */
+static bool make_mutex(pthread_mutex_t *mutex)
+{
+    pthread_mutexattr_t attributes;
+    if (pthread_mutexattr_init(&attributes) != 0) {
+        return false;
+    }
+    const bool made = pthread_mutexattr_settype(&attributes, PTHREAD_MUTEX_RECURSIVE) == 0 &&
+                      pthread_mutex_init(mutex, &attributes) == 0;
+    pthread_mutexattr_destroy(&attributes);
+    return made;
 }
 
 rmsnorm_status rmsnorm_webgpu_open(const rmsnorm_webgpu_options *options, rmsnorm_webgpu **webgpu)
@@ -361,7 +377,10 @@ rmsnorm_status rmsnorm_webgpu_open(const rmsnorm_webgpu_options *options, rmsnor
     RMSNORM_TRY(rmsnorm_webgpu_read_options(options, &ours));
     rmsnorm_webgpu *const opened = calloc(1, sizeof *opened);
     RMSNORM_CHECK(opened != NULL, RMSNORM_OUT_OF_MEMORY, "rmsnorm_webgpu_open: out of memory");
-    pthread_mutex_init(&opened->mutex, NULL);
+    if (!make_mutex(&opened->mutex)) {
+        free(opened);
+        return rmsnorm_fail(RMSNORM_OUT_OF_MEMORY, "rmsnorm_webgpu_open: no mutex");
+    }
     opened->timeout = ours.timeout;
     pthread_mutex_lock(&opened->mutex);
     const rmsnorm_status status = open_device(opened, &ours);

@@ -94,8 +94,30 @@ rmsnorm_status rmsnorm_program_open(rmsnorm_webgpu *webgpu, const rmsnorm_plan *
     return status;
 }
 
-static void release_groups(rmsnorm_webgpu *webgpu, rmsnorm_program *program)
+static void hold(rmsnorm_webgpu *webgpu, rmsnorm_program *program, const rmsnorm_places *places)
 {
+    program->places = *places;
+    for (size_t i = 0; i < RMSNORM_MAX_SLOTS; i++) {
+        if (places->inputs[i].buffer != NULL) {
+            webgpu->functions.BufferAddRef(places->inputs[i].buffer);
+        }
+        if (places->outputs[i].buffer != NULL) {
+            webgpu->functions.BufferAddRef(places->outputs[i].buffer);
+        }
+    }
+}
+
+void rmsnorm_program_unbind(rmsnorm_webgpu *webgpu, rmsnorm_program *program)
+{
+    for (size_t i = 0; i < RMSNORM_MAX_SLOTS; i++) {
+        if (program->places.inputs[i].buffer != NULL) {
+            webgpu->functions.BufferRelease(program->places.inputs[i].buffer);
+        }
+        if (program->places.outputs[i].buffer != NULL) {
+            webgpu->functions.BufferRelease(program->places.outputs[i].buffer);
+        }
+    }
+    memset(&program->places, 0, sizeof program->places);
     for (size_t i = 0; i < program->plan->pass_count; i++) {
         if (program->groups[i] != NULL) {
             webgpu->functions.BindGroupRelease(program->groups[i]);
@@ -107,7 +129,7 @@ static void release_groups(rmsnorm_webgpu *webgpu, rmsnorm_program *program)
 void rmsnorm_program_close(rmsnorm_webgpu *webgpu, rmsnorm_program *program)
 {
     if (program->groups != NULL) {
-        release_groups(webgpu, program);
+        rmsnorm_program_unbind(webgpu, program);
     }
     for (size_t i = 0; program->pipelines != NULL && i < program->plan->shader_count; i++) {
         if (program->pipelines[i] != NULL) {
@@ -205,11 +227,11 @@ rmsnorm_status rmsnorm_program_bind(rmsnorm_webgpu *webgpu, rmsnorm_program *pro
     if (is_bound(webgpu, program, places)) {
         return RMSNORM_OK;
     }
-    release_groups(webgpu, program);
+    rmsnorm_program_unbind(webgpu, program);
     for (size_t i = 0; i < program->plan->pass_count; i++) {
         RMSNORM_TRY(make_group(webgpu, program, i, places));
     }
-    program->places = *places;
+    hold(webgpu, program, places);
     memcpy(program->scratch, webgpu->scratch, sizeof program->scratch);
     return RMSNORM_OK;
 }

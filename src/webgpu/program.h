@@ -16,8 +16,8 @@ typedef struct rmsnorm_program {
     const rmsnorm_plan *plan;
     rmsnorm_pipeline **pipelines; /* one for each shader */
     WGPUBuffer uniforms;
-    WGPUBindGroup *groups; /* one for each pass, or NULL; they keep their buffers alive */
-    rmsnorm_places places; /* that the groups are for */
+    WGPUBindGroup *groups; /* one for each pass, or NULL */
+    rmsnorm_places places; /* that the groups are for; their buffers are held, so that no other gets their address */
     WGPUBuffer scratch[RMSNORM_WEBGPU_SCRATCH];
     bool tried; /* it has run once without a complaint */
 } rmsnorm_program;
@@ -28,6 +28,9 @@ void rmsnorm_program_close(rmsnorm_webgpu *webgpu, rmsnorm_program *program);
 
 /* Makes the bind groups for these tensors, unless they are there. */
 rmsnorm_status rmsnorm_program_bind(rmsnorm_webgpu *webgpu, rmsnorm_program *program, const rmsnorm_places *places);
+
+/* Forgets them. */
+void rmsnorm_program_unbind(rmsnorm_webgpu *webgpu, rmsnorm_program *program);
 
 /* All dispatches, as one compute pass. timestamps: a query set for its begin and end, or NULL. */
 void rmsnorm_program_encode(rmsnorm_webgpu *webgpu, const rmsnorm_program *program, WGPUCommandEncoder encoder,

@@ -37,12 +37,11 @@ static void add_text(rmsnorm_program_key *key, const char *text)
     add(key, text == NULL ? "" : text, text == NULL ? 1 : strlen(text) + 1);
 }
 
-rmsnorm_status rmsnorm_program_key_make(const rmsnorm_package *package, const rmsnorm_request *request,
-                                        rmsnorm_program_key *key)
+rmsnorm_status rmsnorm_program_key_make(uint64_t package, const rmsnorm_request *request, rmsnorm_program_key *key)
 {
     const rmsnorm_attributes *const attributes = request->attributes;
     key->size = 0;
-    add(key, &package, sizeof(const rmsnorm_package *));
+    add(key, &package, sizeof package);
     for (size_t i = 0; i < RMSNORM_MAX_SLOTS; i++) {
         const rmsnorm_tensor *const input = request->inputs[i];
         const int32_t head[2] = {input == NULL ? 0 : (int32_t)input->dtype, input == NULL ? -1 : input->rank};

@@ -11,9 +11,8 @@ typedef struct rmsnorm_program_key {
     unsigned char bytes[2048];
 } rmsnorm_program_key;
 
-/* An error: names of variant and tunables that are longer than any there is. */
-rmsnorm_status rmsnorm_program_key_make(const rmsnorm_package *package, const rmsnorm_request *request,
-                                        rmsnorm_program_key *key);
+/* package is its serial. An error: names of variant and tunables that are longer than any there is. */
+rmsnorm_status rmsnorm_program_key_make(uint64_t package, const rmsnorm_request *request, rmsnorm_program_key *key);
 
 /* NULL: not seen yet. */
 rmsnorm_program *rmsnorm_programs_find(rmsnorm_webgpu *webgpu, const rmsnorm_program_key *key);

@@ -1,7 +1,9 @@
 /* run.c: an operator on tensors of the device: who shares memory with whom, the plan, and off it goes. */
+#include <stdio.h>
 #include <string.h>
 
 #include "operator/error.h"
+#include "operator/text.h"
 #include "webgpu/buffer.h"
 #include "webgpu/choose.h"
 #include "webgpu/programs.h"
@@ -23,14 +25,21 @@ typedef struct call {
     rmsnorm_request request;
 } call;
 
-static const char *input_name(const call *what, size_t slot)
+/* "SimplifiedLayerNormalization: X" */
+static rmsnorm_words input_name(const call *what, size_t slot)
 {
-    return slot < what->info.input_count ? what->info.inputs[slot].onnx : "an input too many";
+    rmsnorm_words words;
+    snprintf(words.text, sizeof words.text, "%s: %s", what->info.operator_name,
+             slot < what->info.input_count ? what->info.inputs[slot].onnx : "an input too many");
+    return words;
 }
 
-static const char *output_name(const call *what, size_t slot)
+static rmsnorm_words output_name(const call *what, size_t slot)
 {
-    return slot < what->info.output_count ? what->info.outputs[slot].onnx : "an output too many";
+    rmsnorm_words words;
+    snprintf(words.text, sizeof words.text, "%s: %s", what->info.operator_name,
+             slot < what->info.output_count ? what->info.outputs[slot].onnx : "an output too many");
+    return words;
 }
 
 /* ---- Memory ---------------------------------------------------------------------------------- */
@@ -49,8 +58,8 @@ static rmsnorm_status relate(call *what, size_t output, size_t input)
     const rmsnorm_extent *const from = &what->from[input];
     if (overlap(to, from)) {
         RMSNORM_CHECK(to->begin == from->begin && to->bytes == from->bytes, RMSNORM_INVALID_ARGUMENT,
-                      "%s: %s overlaps %s; allowed: exactly the same place, or none of it", what->info.name,
-                      output_name(what, output), input_name(what, input));
+                      "%s overlaps %s; allowed: exactly the same place, or none of it", output_name(what, output).text,
+                      what->info.inputs[input].onnx);
         if (what->request.in_place[output] == 0) {
             what->request.in_place[output] = (int)input + 1;
         } else {
@@ -94,18 +103,18 @@ static rmsnorm_status read_memory(call *what)
         what->from[i] = (rmsnorm_extent){NULL, 0, 0};
         what->to[i] = (rmsnorm_extent){NULL, 0, 0};
         if (what->inputs[i] != NULL) {
-            RMSNORM_TRY(rmsnorm_tensor_extent(what->inputs[i], input_name(what, i), &what->from[i]));
+            RMSNORM_TRY(rmsnorm_tensor_extent(what->inputs[i], input_name(what, i).text, &what->from[i]));
         }
         if (what->outputs[i] != NULL && what->outputs[i]->buffer != NULL) {
-            RMSNORM_TRY(rmsnorm_tensor_extent(what->outputs[i], output_name(what, i), &what->to[i]));
+            RMSNORM_TRY(rmsnorm_tensor_extent(what->outputs[i], output_name(what, i).text, &what->to[i]));
         }
     }
     for (size_t i = 0; i < RMSNORM_MAX_SLOTS; i++) {
         for (size_t j = 0; j < RMSNORM_MAX_SLOTS; j++) {
             RMSNORM_TRY(relate(what, i, j));
             RMSNORM_CHECK(j >= i || !overlap(&what->to[i], &what->to[j]), RMSNORM_INVALID_ARGUMENT,
-                          "%s: %s overlaps %s; allowed: outputs apart from each other", what->info.name,
-                          output_name(what, i), output_name(what, j));
+                          "%s overlaps %s; allowed: outputs apart from each other", output_name(what, i).text,
+                          what->info.outputs[j].onnx);
         }
     }
     separate_inputs(what);
@@ -118,11 +127,11 @@ static rmsnorm_status check_memory(const call *what)
         if (what->from[i].bytes > 0) {
             const WGPUBufferUsage usage =
                 what->copied[i] ? WGPUBufferUsage_Storage | WGPUBufferUsage_CopySrc : WGPUBufferUsage_Storage;
-            RMSNORM_TRY(rmsnorm_extent_check(what->webgpu, &what->from[i], usage, input_name(what, i)));
+            RMSNORM_TRY(rmsnorm_extent_check(what->webgpu, &what->from[i], usage, input_name(what, i).text));
         }
         if (what->to[i].bytes > 0) {
             RMSNORM_TRY(
-                rmsnorm_extent_check(what->webgpu, &what->to[i], WGPUBufferUsage_Storage, output_name(what, i)));
+                rmsnorm_extent_check(what->webgpu, &what->to[i], WGPUBufferUsage_Storage, output_name(what, i).text));
         }
     }
     return RMSNORM_OK;
@@ -133,7 +142,7 @@ static rmsnorm_status check_memory(const call *what)
 static rmsnorm_status find_program(const call *what, rmsnorm_program **program)
 {
     rmsnorm_program_key key;
-    RMSNORM_TRY(rmsnorm_program_key_make(what->package, &what->request, &key));
+    RMSNORM_TRY(rmsnorm_program_key_make(what->info.serial, &what->request, &key));
     *program = rmsnorm_programs_find(what->webgpu, &key);
     if (*program != NULL) {
         return RMSNORM_OK;
@@ -162,15 +171,16 @@ static bool same_shape(const rmsnorm_tensor *a, const rmsnorm_tensor *b)
 static rmsnorm_status place_outputs(call *what, const rmsnorm_plan *plan)
 {
     for (size_t i = 0; i < plan->output_count; i++) {
-        RMSNORM_CHECK(what->outputs[i] == NULL || what->outputs[i]->buffer == NULL ||
-                          same_shape(&what->outputs[i]->tensor, &plan->outputs[i]),
-                      RMSNORM_INVALID_ARGUMENT, "%s: %s has another type or shape than rmsnorm_infer says",
-                      what->info.name, output_name(what, i));
+        const rmsnorm_tensor *const given = what->outputs[i] == NULL ? NULL : &what->outputs[i]->tensor;
+        RMSNORM_CHECK(given == NULL || what->outputs[i]->buffer == NULL || same_shape(given, &plan->outputs[i]),
+                      RMSNORM_INVALID_ARGUMENT, "%s is %s %s; allowed: %s %s", output_name(what, i).text,
+                      rmsnorm_dtype_name(given->dtype), rmsnorm_words_tensor(given).text,
+                      rmsnorm_dtype_name(plan->outputs[i].dtype), rmsnorm_words_tensor(&plan->outputs[i]).text);
     }
     for (size_t i = 0; i < plan->output_count; i++) {
         if (what->outputs[i] != NULL && what->outputs[i]->buffer == NULL) {
             rmsnorm_webgpu_tensor made = {.tensor = plan->outputs[i]};
-            RMSNORM_TRY(rmsnorm_tensor_place(what->webgpu, &made, output_name(what, i)));
+            RMSNORM_TRY(rmsnorm_tensor_place(what->webgpu, &made, output_name(what, i).text));
             *what->outputs[i] = made;
             what->made[i] = true;
         }
@@ -234,7 +244,23 @@ static rmsnorm_status bind_and_submit(const call *what, rmsnorm_program *program
     const rmsnorm_status watched = rmsnorm_webgpu_scope_end(webgpu, what->info.name);
     status = status == RMSNORM_OK ? watched : status;
     program->tried = status == RMSNORM_OK;
+    if (status != RMSNORM_OK) {
+        rmsnorm_program_unbind(webgpu, program);
+    }
     return status == RMSNORM_OK && timed ? rmsnorm_submit(webgpu, program, copies, copy_count, what->options) : status;
+}
+
+/* Programs hold on to the tensors they ran on last, for the next run on them. Not to larger ones than this: to bind those again is
+ * nothing beside their kernels' time, and many of them would fill the device. */
+#define HELD_BYTES ((uint64_t)1 << 20)
+
+static uint64_t input_bytes(const call *what)
+{
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < RMSNORM_MAX_SLOTS; i++) {
+        bytes += what->from[i].bytes;
+    }
+    return bytes;
 }
 
 static rmsnorm_status submit(call *what, rmsnorm_program *program)
@@ -246,6 +272,9 @@ static rmsnorm_status submit(call *what, rmsnorm_program *program)
     rmsnorm_status status = place_copies(what, &places, copies, &count);
     if (status == RMSNORM_OK) {
         status = bind_and_submit(what, program, &places, copies, count);
+    }
+    if (input_bytes(what) > HELD_BYTES) {
+        rmsnorm_program_unbind(what->webgpu, program);
     }
     for (size_t i = 0; i < count; i++) {
         if (what->options->encoder == NULL) {
@@ -266,6 +295,9 @@ static rmsnorm_status run(call *what)
     rmsnorm_status status = place_outputs(what, program->plan);
     if (status == RMSNORM_OK) {
         status = submit(what, program);
+    }
+    if (status == RMSNORM_OK) {
+        status = rmsnorm_webgpu_report(what->webgpu);
     }
     if (status != RMSNORM_OK) {
         unplace_outputs(what);

@@ -81,10 +81,15 @@ static rmsnorm_status time_kernels(rmsnorm_webgpu *webgpu, const rmsnorm_program
 static rmsnorm_status time_call(rmsnorm_webgpu *webgpu, const rmsnorm_program *program, const rmsnorm_copy *copies,
                                 size_t copy_count, double *seconds)
 {
-    RMSNORM_TRY(rmsnorm_webgpu_drain(webgpu));
-    const double start = now();
+    /* Encoded before the wait, during which others may use the program with tensors of theirs, or take its place. */
     WGPUCommandEncoder encoder = webgpu->functions.DeviceCreateCommandEncoder(webgpu->device, NULL);
     encode(webgpu, program, copies, copy_count, encoder, NULL);
+    const rmsnorm_status idle = rmsnorm_webgpu_drain(webgpu);
+    if (idle != RMSNORM_OK) {
+        webgpu->functions.CommandEncoderRelease(encoder);
+        return idle;
+    }
+    const double start = now();
     submit(webgpu, encoder);
     RMSNORM_TRY(rmsnorm_webgpu_drain(webgpu));
     *seconds = now() - start;

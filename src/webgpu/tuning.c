@@ -3,6 +3,7 @@
 #define _POSIX_C_SOURCE 200809L /* mkstemp, fchmod */
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -44,24 +45,34 @@ static rmsnorm_status find_path(const char *path, char *text, size_t size)
 
 /* ---- Reading --------------------------------------------------------------------------------- */
 
+static rmsnorm_status empty(json_t **root)
+{
+    *root = json_pack("{s:{}}", "adapters");
+    RMSNORM_CHECK(*root != NULL, RMSNORM_OUT_OF_MEMORY, "tuning: out of memory");
+    return RMSNORM_OK;
+}
+
+/* Not waiting: the path may be a pipe. */
 static rmsnorm_status read_file(const char *path, json_t **root)
 {
-    FILE *const file = fopen(path, "rb");
-    if (file == NULL) {
+    struct stat status;
+    const int descriptor = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    if (descriptor < 0) {
         RMSNORM_CHECK(errno == ENOENT || errno == ENOTDIR, RMSNORM_IO, "tuning: %s: %s", path, strerror(errno));
-        *root = json_pack("{s:{}}", "adapters");
-        RMSNORM_CHECK(*root != NULL, RMSNORM_OUT_OF_MEMORY, "tuning: out of memory");
-        return RMSNORM_OK;
+        return empty(root);
     }
-    json_error_t error;
-    const bool sized = fseek(file, 0, SEEK_END) == 0 && ftell(file) <= FILE_LIMIT && fseek(file, 0, SEEK_SET) == 0;
-    *root = sized ? json_loadf(file, JSON_REJECT_DUPLICATES, &error) : NULL;
-    fclose(file);
-    RMSNORM_CHECK(sized, RMSNORM_MALFORMED, "tuning: %s is no file, or larger than %ld bytes", path, FILE_LIMIT);
+    const bool regular = fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode);
+    const bool small = regular && status.st_size <= FILE_LIMIT;
+    json_error_t error = {.line = 0};
+    *root = small ? json_loadfd(descriptor, JSON_REJECT_DUPLICATES, &error) : NULL;
+    close(descriptor);
+    RMSNORM_CHECK(regular, RMSNORM_IO, "tuning: %s is no regular file", path);
+    RMSNORM_CHECK(small, RMSNORM_MALFORMED, "tuning: %s has more than %ld bytes", path, FILE_LIMIT);
     RMSNORM_CHECK(*root != NULL, RMSNORM_MALFORMED, "tuning: %s: line %d, column %d: %s", path, error.line,
                   error.column, error.text);
     if (!json_is_object(json_object_get(*root, "adapters"))) {
         json_decref(*root);
+        *root = NULL;
         return rmsnorm_fail(RMSNORM_MALFORMED,
                             "tuning: %s has no object \"adapters\"; `rmsnorm tune` writes such files", path);
     }
@@ -71,7 +82,8 @@ static rmsnorm_status read_file(const char *path, json_t **root)
 rmsnorm_status rmsnorm_tuning_open(const char *path, rmsnorm_tuning **tuning)
 {
     char where[4096];
-    RMSNORM_CHECK(tuning != NULL, RMSNORM_INVALID_ARGUMENT, "rmsnorm_tuning_open: tuning is NULL");
+    RMSNORM_CHECK(tuning != NULL && (path == NULL || path[0] != '\0'), RMSNORM_INVALID_ARGUMENT,
+                  "rmsnorm_tuning_open: tuning is NULL, or the path is empty");
     *tuning = NULL;
     RMSNORM_TRY(find_path(path, where, sizeof where));
     rmsnorm_tuning *const opened = calloc(1, sizeof *opened);
@@ -229,24 +241,36 @@ static void make_folders(const char *path)
     }
 }
 
+/* 0, or what the system had against it. */
+static int write_file(const rmsnorm_tuning *tuning, int descriptor)
+{
+    FILE *const file = fdopen(descriptor, "wb");
+    if (file == NULL) {
+        const int reason = errno;
+        close(descriptor);
+        return reason;
+    }
+    errno = 0;
+    const bool written = json_dumpf(tuning->root, file, JSON_INDENT(2) | JSON_SORT_KEYS) == 0 &&
+                         fputc('\n', file) != EOF && fflush(file) == 0 && fsync(descriptor) == 0 &&
+                         fchmod(descriptor, 0644) == 0;
+    const int reason = written ? 0 : errno != 0 ? errno : EIO;
+    return fclose(file) == 0 || reason != 0 ? reason : errno;
+}
+
 rmsnorm_status rmsnorm_tuning_save(const rmsnorm_tuning *tuning)
 {
     char temporary[4200];
     make_folders(tuning->path);
     snprintf(temporary, sizeof temporary, "%s.XXXXXX", tuning->path);
     const int descriptor = mkstemp(temporary);
-    FILE *const file = descriptor < 0 ? NULL : fdopen(descriptor, "wb");
-    bool good = file != NULL && json_dumpf(tuning->root, file, JSON_INDENT(2) | JSON_SORT_KEYS) == 0 &&
-                fputc('\n', file) != EOF && fflush(file) == 0 && fsync(descriptor) == 0 &&
-                fchmod(descriptor, 0644) == 0;
-    const int reason = errno;
-    if (file != NULL) {
-        good = fclose(file) == 0 && good;
+    int reason = descriptor < 0 ? errno : write_file(tuning, descriptor);
+    if (reason == 0 && rename(temporary, tuning->path) != 0) {
+        reason = errno;
     }
-    good = good && rename(temporary, tuning->path) == 0;
-    if (!good && descriptor >= 0) {
+    if (reason != 0 && descriptor >= 0) {
         (void)unlink(temporary);
     }
-    RMSNORM_CHECK(good, RMSNORM_IO, "tuning: %s cannot be written: %s", tuning->path, strerror(reason));
+    RMSNORM_CHECK(reason == 0, RMSNORM_IO, "tuning: %s cannot be written: %s", tuning->path, strerror(reason));
     return RMSNORM_OK;
 }

@@ -61,10 +61,14 @@ static void an_operator_gives_what_it_gives_on_the_cpu(void **state)
 static void what_webgpu_does_not_take_is_refused(void **state)
 {
     (void)state;
-    REFUSED(SIMPLE "--device webgpu random:bfloat16:2,4 random:bfloat16:4", "bfloat16; allowed: float, float16");
-    REFUSED(SIMPLE "--device webgpu random:double:2,4 random:double:4 -o Y=d.npy", "double; allowed: float, float16");
+    REFUSED(SIMPLE "--device webgpu random:bfloat16:2,4 random:bfloat16:4",
+            "bfloat16; allowed on WebGPU: float, float16");
+    REFUSED(SIMPLE "--device webgpu random:double:2,4 random:double:4 -o Y=d.npy",
+            "double; allowed on WebGPU: float, float16");
     REFUSED(SIMPLE "--device webgpu --attr stash_type=11 random:float:2,4 random:float:4", "stash_type is 11");
     REFUSED(SIMPLE "--device webgpu random:float:2,4 random:float:3", "scale has the shape (3)");
+    REFUSED(SIMPLE "--device webgpu --threads 2 random:float:2,4 random:float:4", "--threads goes with the CPU");
+    REFUSED(SIMPLE "--device webgpu --isa scalar random:float:2,4 random:float:4", "--isa goes with the CPU");
     REFUSED(SIMPLE "--device webgpu --adapter 'no such thing' random:float:2,4 random:float:4",
             "no WebGPU adapter has 'no such thing' in its name, there is '");
     assert_false(exists("d.npy"));

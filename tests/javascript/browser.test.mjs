@@ -209,8 +209,13 @@ test("the time of a call's pass, by the device's timestamps", async (t) => {
         encoder.copyBufferToBuffer(buffers[0], 0, buffers[1], 0, 16);
         device.queue.submit([encoder.finish()]);
         await buffers[1].mapAsync(GPUMapMode.READ);
-        return Array.from(new BigUint64Array(buffers[1].getMappedRange()), Number);
+        const times = Array.from(new BigUint64Array(buffers[1].getMappedRange()), Number);
+        const wrong = { timestampWrites: { querySet, beginningOfPassWriteIndex: 7 } };
+        const ones = { data: new Float32Array(4096).fill(1), shape: [4096] };
+        const refused = await kernel({ x, scale: ones }, wrong).then(() => "none", (error) => error.name);
+        return [...times, refused];
     });
+    assert.equal(times.pop(), "DeviceError");
     assert.ok(times[0] > 0 && times[1] > times[0] && times[1] - times[0] < 10e9, times.join(" "));
     page.assertNoErrors();
 });

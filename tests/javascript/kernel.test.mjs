@@ -342,10 +342,26 @@ test("abort: before, and while it runs", async () => {
     const reason = new Error("enough");
     await assert.rejects(getKernel(ID, { version: 1, signal: AbortSignal.abort(reason) }), reason);
     await assert.rejects(kernel(inputs, { signal: AbortSignal.abort(reason) }), reason);
-    const controller = new AbortController();
-    const result = kernel(inputs, { signal: controller.signal, output: "gpu" });
-    controller.abort(reason);
-    await assert.rejects(result, reason);
+    const { queue } = kernel.device;
+    const submit = queue.submit.bind(queue);
+    const abortedAt = async (when) => {
+        const controller = new AbortController();
+        let submitted = 0;
+        queue.submit = (commands) => {
+            submitted++;
+            submit(commands);
+            controller.abort(reason);
+        };
+        const result = kernel(inputs, { signal: controller.signal, output: "gpu" });
+        if (when === "before") {
+            controller.abort(reason);
+        }
+        await assert.rejects(result, reason);
+        delete queue.submit;
+        return submitted;
+    };
+    assert.equal(await abortedAt("before"), 0);
+    assert.equal(await abortedAt("after"), 1);
     assertNear((await kernel(inputs)).y.data, normalize(ramp(8), 8));
 });
 
@@ -380,6 +396,24 @@ test("a lost device: DeviceLostError from all that follows", async () => {
     y.destroy();
     await assert.rejects(getKernel(ID, { version: 1, device }).then((again) => again(inputs)), DeviceLostError);
     lost.dispose();
+});
+
+test("what the device refuses is a DeviceError, and the next call tries again", async () => {
+    const device = await (await openAdapter()).requestDevice();
+    const mine = await getKernel(ID, { version: 1, device });
+    const inputs = { x: { data: ramp(8), shape: [8] }, scale: { data: ones(8), shape: [8] } };
+    const { createShaderModule } = device;
+    device.createShaderModule = ({ label }) => createShaderModule.call(device, { label, code: "fn main( {" });
+    await assert.rejects(mine(inputs), (error) => error instanceof DeviceError && !(error instanceof DeviceLostError));
+    delete device.createShaderModule;
+    const gone = device.createBuffer({ size: 256, usage: STORAGE });
+    gone.destroy();
+    const x = { buffer: gone, shape: [8], dtype: "float32" };
+    await assert.rejects(mine({ x, scale: inputs.scale }), { name: "DeviceError", message: /destroyed/ });
+    const { y } = await mine(inputs);
+    assertNear(y.data, normalize(ramp(8), 8));
+    mine.dispose();
+    device.destroy();
 });
 
 test("a tensor of another device is refused", async () => {

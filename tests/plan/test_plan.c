@@ -442,7 +442,7 @@ static void test_every_value_of_every_tunable_makes_a_plan(void **state)
     (void)state;
     static const int64_t widths[] = {3, 16, 100, 2048, 50000};
     size_t planned = 0;
-    for (size_t i = 0; i < 3 * 5 * 2 * DEVICES; i++) {
+    for (size_t i = 0; i < (size_t)3 * 5 * 2 * DEVICES; i++) {
         const rmsnorm_operator *const op = op_at(i % 3);
         const rmsnorm_manifest *const manifest = &package_of(op)->manifest;
         const rmsnorm_dtype type = i / 15 % 2 == 0 ? RMSNORM_FLOAT : RMSNORM_FLOAT16;

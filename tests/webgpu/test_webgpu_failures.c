@@ -192,6 +192,37 @@ static void test_a_lost_device_says_so_every_time(void **state)
     rmsnorm_webgpu_close(lost);
 }
 
+/* A buffer of another device: refused by the device, nothing is left behind, and what follows is not taken for it. */
+static void test_a_buffer_of_another_device(void **state)
+{
+    (void)state;
+    rmsnorm_webgpu *const other = gpu_open(NULL);
+    trial t = rms_trial(SIMPLE, F32, F32, 3, 16);
+    trial cpu = trial_copy(&t);
+    resident all = resident_start(gpu, &t);
+    rmsnorm_webgpu_tensor foreign = {.tensor = t.in[0]};
+    const rmsnorm_webgpu_tensor own = all.in[0];
+    gpu_must(rmsnorm_webgpu_tensor_create(other, &foreign));
+    rmsnorm_webgpu_tensor_release(gpu, &all.out[0]);
+    for (int i = 0; i < 3; i++) {
+        all.in[0] = foreign;
+        all.out[0] = (rmsnorm_webgpu_tensor){.buffer = NULL};
+        gpu_must_fail(resident_run(&all, NULL), RMSNORM_DEVICE_FAILED, "WebGPU", NULL);
+        assert_null(all.out[0].buffer);
+        all.in[0] = own;
+        gpu_must(resident_run(&all, NULL)); /* the second time, the program is known */
+        resident_finish(&all);
+        trial_must_run(&cpu);
+        expect_agreement(&t, &cpu, 4);
+        rmsnorm_webgpu_tensor_release(gpu, &all.out[0]);
+    }
+    rmsnorm_webgpu_tensor_release(other, &foreign);
+    resident_end(&all);
+    trial_end(&cpu);
+    trial_end(&t);
+    rmsnorm_webgpu_close(other);
+}
+
 static void test_wrong_arguments_are_sentences(void **state)
 {
     (void)state;
@@ -226,6 +257,7 @@ int main(void)
         cmocka_unit_test(test_a_buffer_that_does_not_fit_is_out_of_memory),
         cmocka_unit_test(test_waits_are_bounded),
         cmocka_unit_test(test_a_lost_device_says_so_every_time),
+        cmocka_unit_test(test_a_buffer_of_another_device),
         cmocka_unit_test(test_wrong_arguments_are_sentences),
     };
     return cmocka_run_group_tests(tests, open_gpu, close_gpu);

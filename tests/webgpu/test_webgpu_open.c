@@ -2,6 +2,8 @@
 #define _POSIX_C_SOURCE 200809L /* setenv */
 
 #include <dlfcn.h>
+#include <math.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -265,11 +267,107 @@ static void test_the_callers_lost_device_is_an_error_soon(void **state)
     trial t = rms_trial(SIMPLE, F32, F32, 2, 8);
     gpu_must(gpu_run_host(gpu, &t, NULL));
     all.functions.DeviceDestroy(all.device);
-    const rmsnorm_status status = gpu_run_host(gpu, &t, NULL);
-    if (status != RMSNORM_DEVICE_LOST && status != RMSNORM_DEVICE_FAILED) {
-        fail_msg("status %d: %s", (int)status, rmsnorm_last_error());
-    }
+    gpu_must_fail(gpu_run_host(gpu, &t, NULL), RMSNORM_DEVICE_LOST, "lost", NULL); /* it waits */
+    resident nothing = {.gpu = gpu, .t = &t};
+    gpu_must_fail(resident_run(&nothing, NULL), RMSNORM_DEVICE_LOST, "lost", NULL); /* from then on so do others */
+    gpu_must_fail(rmsnorm_webgpu_wait(gpu), RMSNORM_DEVICE_LOST, "lost", NULL);
     trial_end(&t);
+    rmsnorm_webgpu_close(gpu);
+    rmsnorm_webgpu *dead;
+    rmsnorm_webgpu_options options = RMSNORM_WEBGPU_OPTIONS_INIT;
+    options.instance = all.instance;
+    options.device = all.device;
+    gpu_must_fail(rmsnorm_webgpu_open(&options, &dead), RMSNORM_DEVICE_LOST, "lost", NULL);
+    drop_theirs(&all);
+}
+
+/* ---- Callbacks of the caller's --------------------------------------------------------------- */
+
+typedef struct visitor {
+    rmsnorm_webgpu *gpu;
+    rmsnorm_webgpu_tensor tensor;
+    bool came;
+} visitor;
+
+static void on_mapped(WGPUMapAsyncStatus status, WGPUStringView message, void *first, void *second)
+{
+    visitor *const guest = first;
+    (void)status;
+    (void)message;
+    (void)second;
+    rmsnorm_webgpu_tensor_release(guest->gpu, &guest->tensor);
+    guest->came = true;
+}
+
+/* They run while we wait, and may call us. */
+static void test_a_callback_of_the_callers_may_call_us(void **state)
+{
+    (void)state;
+    theirs all = make_theirs();
+    visitor guest = {.gpu = adopt(&all), .tensor = {.tensor = {.dtype = F32, .rank = 1, .dims = {8}}}};
+    gpu_must(rmsnorm_webgpu_tensor_create(guest.gpu, &guest.tensor));
+    const WGPUBufferDescriptor descriptor = {.usage = WGPUBufferUsage_MapRead | WGPUBufferUsage_CopyDst, .size = 64};
+    WGPUBuffer buffer = all.functions.DeviceCreateBuffer(all.device, &descriptor);
+    const WGPUBufferMapCallbackInfo callback = {
+        .mode = WGPUCallbackMode_AllowProcessEvents, .callback = on_mapped, .userdata1 = &guest};
+    all.functions.BufferMapAsync(buffer, WGPUMapMode_Read, 0, 64, callback);
+    for (int i = 0; i < 100 && !guest.came; i++) {
+        gpu_must(rmsnorm_webgpu_wait(guest.gpu));
+    }
+    assert_true(guest.came);
+    all.functions.BufferRelease(buffer);
+    rmsnorm_webgpu_close(guest.gpu);
+    drop_theirs(&all);
+}
+
+/* ---- Without timestamps ---------------------------------------------------------------------- */
+
+typedef struct worker {
+    rmsnorm_webgpu *gpu;
+    bool timed;
+    size_t wrong;
+} worker;
+
+static void *work(void *user)
+{
+    worker *const own = user;
+    for (int i = 0; i < 40; i++) {
+        trial t = rms_trial(SIMPLE, F32, F32, own->timed ? 4 : 4 + i % 2, 64);
+        for (size_t j = 0; j < tensor_elements(&t.in[0]); j++) {
+            tensor_set(&t.in[0], j, own->timed ? 1 : 2);
+        }
+        for (size_t j = 0; j < tensor_elements(&t.in[1]); j++) {
+            tensor_set(&t.in[1], j, own->timed ? 3 : 5);
+        }
+        double seconds;
+        rmsnorm_webgpu_run_options options = RMSNORM_WEBGPU_RUN_OPTIONS_INIT;
+        options.seconds = own->timed ? &seconds : NULL;
+        own->wrong += gpu_run_host(own->gpu, &t, &options) != RMSNORM_OK;
+        own->wrong += fabs(tensor_get(&t.out[0], 63) - (own->timed ? 3 : 5)) > 1e-3;
+        trial_end(&t);
+    }
+    return NULL;
+}
+
+/* A timed run waits in its middle, and others use its program meanwhile. */
+static void test_timed_runs_of_several_threads_keep_their_tensors(void **state)
+{
+    (void)state;
+    theirs all = make_theirs();
+    rmsnorm_webgpu *const gpu = adopt(&all);
+    rmsnorm_adapter adapter;
+    rmsnorm_webgpu_describe(gpu, &adapter);
+    assert_false(adapter.timestamps);
+    pthread_t threads[4];
+    worker workers[4];
+    for (size_t i = 0; i < 4; i++) {
+        workers[i] = (worker){.gpu = gpu, .timed = i % 2 == 0};
+        assert_int_equal(pthread_create(&threads[i], NULL, work, &workers[i]), 0);
+    }
+    for (size_t i = 0; i < 4; i++) {
+        pthread_join(threads[i], NULL);
+        assert_int_equal(workers[i].wrong, 0);
+    }
     rmsnorm_webgpu_close(gpu);
     drop_theirs(&all);
 }
@@ -286,6 +384,8 @@ int main(void)
         cmocka_unit_test(test_the_callers_device_buffers_and_encoder),
         cmocka_unit_test(test_a_device_without_its_instance_is_refused),
         cmocka_unit_test(test_the_callers_lost_device_is_an_error_soon),
+        cmocka_unit_test(test_a_callback_of_the_callers_may_call_us),
+        cmocka_unit_test(test_timed_runs_of_several_threads_keep_their_tensors),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,10 +6,10 @@
 
 /* ---- Keys ------------------------------------------------------------------------------------ */
 
-static rmsnorm_program_key key_of(const rmsnorm_request *request)
+static rmsnorm_program_key key_of(uint64_t package, const rmsnorm_request *request)
 {
     rmsnorm_program_key key;
-    gpu_must(rmsnorm_program_key_make(NULL, request, &key));
+    gpu_must(rmsnorm_program_key_make(package, request, &key));
     return key;
 }
 
@@ -23,7 +23,7 @@ static void test_every_part_of_a_request_is_in_its_key(void **state)
 {
     (void)state;
     const rmsnorm_operator *const op = rmsnorm_operator_find("", "SimplifiedLayerNormalization", 0);
-    enum { VARIATIONS = 17 };
+    enum { VARIATIONS = 18 };
     rmsnorm_program_key keys[VARIATIONS];
     for (int i = 0; i < VARIATIONS; i++) {
         rmsnorm_tensor x = {.dtype = F32, .rank = 2, .dims = {4, 64}};
@@ -52,12 +52,28 @@ static void test_every_part_of_a_request_is_in_its_key(void **state)
         request.batch_invariant = i == 14;
         request.variant = i == 15 ? "rows" : NULL;
         request.tunables[0].value = i == 16 ? 1 : 4;
-        keys[i] = key_of(&request);
+        keys[i] = key_of(i == 17 ? 2 : 1, &request);
         for (int j = 0; j < i; j++) {
             if (same(&keys[i], &keys[j])) {
                 fail_msg("variations %d and %d have one key", i, j);
             }
         }
+    }
+}
+
+/* Programs are of an opening, not of an address that the next package may get. */
+static void test_every_opening_of_a_package_is_another_one(void **state)
+{
+    (void)state;
+    uint64_t last = 0;
+    for (int i = 0; i < 3; i++) {
+        rmsnorm_package *package;
+        rmsnorm_package_info info;
+        gpu_must(rmsnorm_package_open_operator("", "RMSNormalization", &package));
+        rmsnorm_package_describe(package, &info);
+        assert_true(info.serial > last);
+        last = info.serial;
+        rmsnorm_package_close(package);
     }
 }
 
@@ -140,6 +156,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_every_part_of_a_request_is_in_its_key),
+        cmocka_unit_test(test_every_opening_of_a_package_is_another_one),
         cmocka_unit_test(test_the_same_request_on_other_tensors),
         cmocka_unit_test(test_scratch_buffers_grow),
         cmocka_unit_test(test_more_programs_than_are_kept),

@@ -263,6 +263,22 @@ static void test_partial_overlaps_are_refused(void **state)
     trial_end(&t);
 }
 
+/* As on the CPU (contract 4.5): no output is produced. */
+static void test_overlaps_in_memory_are_refused(void **state)
+{
+    (void)state;
+    trial t = skip_trial(F32, 4, 64);
+    trial_want(&t, 0x9);
+    void *const kept[] = {t.out[0].data, t.out[3].data};
+    t.out[0].data = (char *)t.in[0].data + 4;
+    gpu_must_fail(gpu_run_host(gpu, &t, NULL), RMSNORM_INVALID_ARGUMENT, "output overlaps", NULL);
+    t.out[0].data = t.out[3].data;
+    gpu_must_fail(gpu_run_host(gpu, &t, NULL), RMSNORM_INVALID_ARGUMENT, "overlap", NULL);
+    t.out[0].data = kept[0];
+    gpu_must(gpu_run_host(gpu, &t, NULL));
+    trial_end(&t);
+}
+
 static void test_places_that_cannot_be_are_refused(void **state)
 {
     (void)state;
@@ -274,7 +290,7 @@ static void test_places_that_cannot_be_are_refused(void **state)
     gpu_must_fail(resident_run(&all, NULL), RMSNORM_INVALID_ARGUMENT, "Y", "1024 bytes", "1048576", NULL);
     all.out[0].offset = 0;
     all.out[0].tensor.dims[0] = 3;
-    gpu_must_fail(resident_run(&all, NULL), RMSNORM_INVALID_ARGUMENT, "Y", "another type or shape", NULL);
+    gpu_must_fail(resident_run(&all, NULL), RMSNORM_INVALID_ARGUMENT, "Y", "(3,64)", "(4,64)", NULL);
     all.out[0].tensor.dims[0] = 4;
     struct WGPUBufferImpl *const kept = all.in[0].buffer;
     all.in[0].buffer = NULL;
@@ -362,10 +378,12 @@ static void test_what_the_contract_refuses_is_refused(void **state)
     gpu_must_fail(gpu_run_host(gpu, &t, NULL), RMSNORM_INVALID_ARGUMENT, "axis", NULL);
     t.attributes.axis = -1;
     t.attributes.stash_type = 11;
-    gpu_must_fail(gpu_run_host(gpu, &t, NULL), RMSNORM_INVALID_ARGUMENT, "stash_type", NULL);
+    t.out[1].data = NULL; /* it would be double */
+    gpu_must_fail(gpu_run_host(gpu, &t, NULL), RMSNORM_INVALID_ARGUMENT, "stash_type is 11", "allowed on WebGPU: 1",
+                  NULL);
     t.attributes.stash_type = 1;
     t.in[1].dims[0] = 63;
-    gpu_must_fail(gpu_run_host(gpu, &t, NULL), RMSNORM_INVALID_ARGUMENT, "scale", "broadcast", NULL);
+    gpu_must_fail(gpu_run_host(gpu, &t, NULL), RMSNORM_INVALID_ARGUMENT, "scale", "(63)", NULL);
     trial_end(&t);
     trial wide = rms_trial(SIMPLE, F64, F64, 4, 64);
     gpu_must_fail(gpu_run_host(gpu, &wide, NULL), RMSNORM_UNSUPPORTED, "double", "float, float16", NULL);
@@ -431,6 +449,7 @@ int main(void)
         cmocka_unit_test(test_input_skip_and_output_in_one_place),
         cmocka_unit_test(test_tensors_side_by_side_in_one_buffer),
         cmocka_unit_test(test_partial_overlaps_are_refused),
+        cmocka_unit_test(test_overlaps_in_memory_are_refused),
         cmocka_unit_test(test_places_that_cannot_be_are_refused),
         cmocka_unit_test(test_tensors_above_the_binding_limit_are_cut_at_legal_offsets),
         cmocka_unit_test(test_float16_without_shader_f16),

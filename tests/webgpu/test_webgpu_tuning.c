@@ -1,8 +1,10 @@
 /* What a tuning file says is what a run does. */
-#define _POSIX_C_SOURCE 200809L /* strdup */
+#define _XOPEN_SOURCE 700 /* strdup, mkdtemp, mkfifo */
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <jansson.h>
@@ -157,11 +159,64 @@ static void test_a_choice_that_has_no_plan_is_passed_over(void **state)
     trial_end(&t);
 }
 
+static void write_text(const char *name, const char *text)
+{
+    FILE *const file = fopen(name, "w");
+    assert_non_null(file);
+    assert_true(fputs(text, file) >= 0);
+    assert_int_equal(fclose(file), 0);
+}
+
+/* One that was named must be right; one in the user's cache folder is only a cache. A pipe is waited for by nobody. */
+static void test_broken_files(void **state)
+{
+    (void)state;
+    char folder[] = "/tmp/rmsnorm-tuning-XXXXXX";
+    char inner[128];
+    char named[128];
+    rmsnorm_webgpu_options options = RMSNORM_WEBGPU_OPTIONS_INIT;
+    rmsnorm_webgpu *gpu;
+    assert_non_null(mkdtemp(folder));
+    snprintf(named, sizeof named, "%s/named.json", folder);
+    options.tuning = named;
+    write_text(named, "{\"adapters\": [");
+    gpu_must_fail(rmsnorm_webgpu_open(&options, &gpu), RMSNORM_MALFORMED, named, "line 1", NULL);
+    write_text(named, "[]");
+    gpu_must_fail(rmsnorm_webgpu_open(&options, &gpu), RMSNORM_MALFORMED, named, "adapters", NULL);
+    assert_int_equal(unlink(named), 0);
+    assert_int_equal(mkfifo(named, 0600), 0);
+    gpu_must_fail(rmsnorm_webgpu_open(&options, &gpu), RMSNORM_IO, named, "no regular file", NULL);
+    assert_int_equal(unlink(named), 0);
+    options.tuning = folder;
+    gpu_must_fail(rmsnorm_webgpu_open(&options, &gpu), RMSNORM_IO, folder, "no regular file", NULL);
+
+    snprintf(inner, sizeof inner, "%s/rmsnorm", folder);
+    assert_int_equal(mkdir(inner, 0700), 0);
+    snprintf(inner, sizeof inner, "%s/rmsnorm/tuning.json", folder);
+    write_text(inner, "nonsense");
+    unsetenv("RMSNORM_TUNING");
+    setenv("MESA_SHADER_CACHE_DISABLE", "true", 1); /* it would be in that folder, too */
+    setenv("XDG_CACHE_HOME", folder, 1);
+    options.tuning = NULL;
+    gpu_must(rmsnorm_webgpu_open(&options, &gpu));
+    rmsnorm_webgpu_close(gpu);
+    setenv("RMSNORM_TUNING", inner, 1);
+    gpu_must_fail(rmsnorm_webgpu_open(&options, &gpu), RMSNORM_MALFORMED, inner, NULL);
+    setenv("RMSNORM_TUNING", "", 1);
+    gpu_must(rmsnorm_webgpu_open(&options, &gpu));
+    rmsnorm_webgpu_close(gpu);
+    assert_int_equal(unlink(inner), 0);
+    inner[strlen(inner) - strlen("/tuning.json")] = '\0';
+    assert_int_equal(rmdir(inner), 0);
+    assert_int_equal(rmdir(folder), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_run_takes_the_tuned_variant),
         cmocka_unit_test(test_a_choice_that_has_no_plan_is_passed_over),
+        cmocka_unit_test(test_broken_files),
     };
     return cmocka_run_group_tests_name("webgpu_tuning", tests, begin, end);
 }

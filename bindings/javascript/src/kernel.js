@@ -1,10 +1,11 @@
 // kernel.js: a package on a device: from a call's tensors to a plan, and off it goes.
-import { PackageError, RequestError, RmsnormError } from "./errors.js";
-import { checkLength, toArray, typeOfArray, wordBytes } from "./data.js";
+import { DeviceError, PackageError, RequestError } from "./errors.js";
+import { checkLength, typeOfArray, wordBytes } from "./data.js";
 import { profileOf } from "./device.js";
 import { TENSOR_USAGE } from "./context.js";
 import { relate } from "./memory.js";
 import { Program } from "./program.js";
+import { Run } from "./run.js";
 import { Tensor } from "./tensor.js";
 
 /** Programs kept for a kernel, the latest used. */
@@ -20,6 +21,13 @@ const OPTIONS = ["attrs", "output", "outputs", "into", "tunables", "variant", "b
  * @property {ArrayBufferView & {length: number} | undefined} data of the host
  * @property {GPUBuffer | null} buffer of the device
  * @property {number} offset
+ *
+ * A call that was read.
+ * @typedef {object} Call
+ * @property {Record<string, Operand>} given
+ * @property {Record<string, Operand>} into
+ * @property {Set<string>} copied inputs that have to be read from elsewhere
+ * @property {string} key the request without the device
  */
 
 function refuse(sentence) {
@@ -29,6 +37,24 @@ function refuse(sentence) {
 /** JSON has no name for what is no number. */
 function jsonNumber(value) {
     return typeof value === "number" && !Number.isFinite(value) ? String(value) : value;
+}
+
+const mapValues = (object, change) => Object.fromEntries(Object.entries(object).map(([key, value]) => [key, change(value)]));
+
+/** A shape that is none is the planner's to refuse. @param {Operand} operand */
+function extentOf({ buffer, offset, shape, dtype }) {
+    return { buffer, begin: offset, bytes: Array.isArray(shape) ? wordBytes(shape, dtype) : 0 };
+}
+
+function checkOptions(name, options) {
+    for (const option of Object.keys(options)) {
+        if (!OPTIONS.includes(option)) {
+            refuse(`${name}: there is no option ${option}; there are ${OPTIONS.join(", ")}`);
+        }
+    }
+    if (options.output !== undefined && options.output !== "cpu" && options.output !== "gpu") {
+        refuse(`${name}: the option output is ${JSON.stringify(options.output)}; allowed: "cpu", "gpu"`);
+    }
 }
 
 export class Kernel {
@@ -105,6 +131,20 @@ export class Kernel {
         }
     }
 
+    /** A program that the device did not take is not kept. @param {Call} call */
+    async #run(call, options) {
+        const faults = [];
+        const program = this.#program(call.key, faults);
+        try {
+            return await new Run(this.#context, program, this.contract.name, call, options, faults).finish();
+        } catch (error) {
+            if (error instanceof DeviceError) {
+                this.#programs.delete(call.key);
+            }
+            throw error;
+        }
+    }
+
     /** The plan that such a call runs. */
     plan(inputs, options = {}) {
         this.#check();
@@ -131,7 +171,7 @@ export class Kernel {
 
     // ---- Reading what was given -------------------------------------------------------------
 
-    /** @returns {Operand} */
+    /** @param {string} what for messages @param {any} given @returns {Operand} */
     #operand(what, given) {
         if (given instanceof Tensor) {
             if (given.context !== this.#context) {
@@ -156,17 +196,10 @@ export class Kernel {
         return { shape: given.shape, dtype, data: given.data, buffer: null, offset: 0 };
     }
 
-    /** All of a call that can be said before there is a plan: its operands, and the request that is also the program's key. */
+    /** All that can be said before there is a plan. The request is also the program's key. @returns {Call} */
     #read(inputs, options) {
         const { name } = this.contract;
-        for (const option of Object.keys(options)) {
-            if (!OPTIONS.includes(option)) {
-                refuse(`${name}: there is no option ${option}; there are ${OPTIONS.join(", ")}`);
-            }
-        }
-        if (options.output !== undefined && options.output !== "cpu" && options.output !== "gpu") {
-            refuse(`${name}: the option output is ${JSON.stringify(options.output)}; allowed: "cpu", "gpu"`);
-        }
+        checkOptions(name, options);
         const given = {};
         for (const [key, value] of Object.entries(inputs ?? {})) {
             if (value !== undefined && value !== null) {
@@ -180,20 +213,13 @@ export class Kernel {
                 refuse(`${name}: ${key} is no tensor of the device, into which alone results go`);
             }
         }
-        const extents = (operands) =>
-            Object.fromEntries(
-                Object.entries(operands).map(([key, { buffer, offset, shape, dtype }]) => [
-                    key,
-                    { buffer, begin: offset, bytes: Array.isArray(shape) ? wordBytes(shape, dtype) : 0 },
-                ]),
-            );
-        const { inPlace, besideOutput, copied } = relate(name, extents(given), extents(into));
+        const { inPlace, besideOutput, copied } = relate(name, mapValues(given, extentOf), mapValues(into, extentOf));
         const key = JSON.stringify({
-            inputs: Object.fromEntries(Object.entries(given).map(([k, { dtype, shape }]) => [k, { dtype, shape }])),
+            inputs: mapValues(given, ({ dtype, shape }) => ({ dtype, shape })),
             outputs: [...(options.outputs ?? []), ...Object.keys(into)],
             inPlace,
             besideOutput,
-            attributes: Object.fromEntries(Object.entries(options.attrs ?? {}).map(([k, v]) => [k, jsonNumber(v)])),
+            attributes: mapValues(options.attrs ?? {}, jsonNumber),
             tunables: options.tunables ?? {},
             variant: options.variant,
             batchInvariant: options.batchInvariant === true,
@@ -220,152 +246,6 @@ export class Kernel {
         }
         this.#programs.set(key, program);
         return program;
-    }
-
-    // ---- Memory -----------------------------------------------------------------------------
-
-    /** What the device would refuse, in words of the call. */
-    #checkPlaces(operands) {
-        const alignment = this.device.limits.minStorageBufferOffsetAlignment;
-        for (const [key, { buffer, offset, shape, dtype }] of Object.entries(operands)) {
-            if (buffer === null) {
-                continue;
-            }
-            const bytes = wordBytes(shape, dtype);
-            const what = `${this.contract.name}: ${key}`;
-            if (!Number.isSafeInteger(offset) || offset < 0 || offset % alignment !== 0) {
-                refuse(`${what} begins at offset ${offset}; allowed on this device: multiples of ${alignment}`);
-            }
-            if (bytes > buffer.size - offset) {
-                refuse(`${what} takes ${bytes} bytes from offset ${offset} on; its buffer has ${buffer.size}`);
-            }
-            if (bytes > 0 && (buffer.usage & 0x80) === 0) {
-                refuse(`${what}: its buffer lacks the usage STORAGE`);
-            }
-        }
-    }
-
-    #checkInto(into, plan) {
-        for (const [key, { shape, dtype }] of Object.entries(into)) {
-            const made = plan.outputs[key];
-            if (made.dtype !== dtype || made.shape.length !== shape.length || made.shape.some((d, i) => d !== shape[i])) {
-                refuse(
-                    `${this.contract.name}: ${key} is to go into ${dtype} [${shape.join(", ")}]; it is ${made.dtype} ` +
-                        `[${made.shape.join(", ")}]`,
-                );
-            }
-        }
-    }
-
-    // ---- Running ----------------------------------------------------------------------------
-
-    async #run({ given, into, copied, key }, options) {
-        const context = this.#context;
-        const faults = [];
-        const program = this.#program(key, faults);
-        const { plan } = program;
-        for (const [name, { data, shape }] of Object.entries(given)) {
-            if (data) {
-                checkLength(`${this.contract.name}: ${name}`, data, shape);
-            }
-        }
-        this.#checkPlaces(given);
-        this.#checkPlaces(into);
-        this.#checkInto(into, plan);
-
-        const spare = []; // given back once the run is submitted
-        const take = (what, bytes) => context.take(bytes, TENSOR_USAGE, what, faults);
-        const from = {};
-        for (const [name, { data, buffer, offset, shape, dtype }] of Object.entries(given)) {
-            from[name] = { buffer, offset };
-            if (data || copied.has(name)) {
-                from[name] = { buffer: take(name, wordBytes(shape, dtype)), offset: 0 };
-                spare.push(from[name].buffer);
-            }
-            if (data) {
-                context.write(from[name].buffer, 0, data);
-            }
-        }
-        const made = {};
-        const to = {};
-        for (const [name, { shape, dtype }] of Object.entries(plan.outputs)) {
-            const target = into[name];
-            made[name] = target ?? { shape, dtype, buffer: take(name, wordBytes(shape, dtype)), offset: 0 };
-            to[name] = { buffer: made[name].buffer, offset: made[name].offset };
-        }
-        const toHost = (name) => options.output !== "gpu" && !into[name];
-        const results = Object.keys(made).filter((name) => !into[name]); // whose memory is this call's
-        const giveBack = (names) => names.forEach((name) => context.give(made[name].buffer));
-
-        const submit = () => {
-            options.signal?.throwIfAborted();
-            context.checkAlive();
-            const encodeAll = () => {
-                context.ensureScratch(plan.scratch, faults);
-                const encoder = context.device.createCommandEncoder();
-                for (const name of copied) {
-                    const { buffer, offset, shape, dtype } = given[name];
-                    encoder.copyBufferToBuffer(buffer, offset, from[name].buffer, 0, wordBytes(shape, dtype));
-                }
-                if (plan.passes.length > 0) {
-                    program.encode(encoder, from, to, options.timestampWrites);
-                }
-                const staged = {};
-                for (const [name, { buffer, shape, dtype }] of Object.entries(made)) {
-                    const bytes = wordBytes(shape, dtype);
-                    if (toHost(name) && bytes > 0) {
-                        staged[name] = { staging: context.stage(encoder, buffer, 0, bytes, faults), bytes };
-                    }
-                }
-                context.device.queue.submit([encoder.finish()]);
-                return staged;
-            };
-            return program.tried ? encodeAll() : context.watch(this.contract.name, faults, encodeAll);
-        };
-
-        let staged;
-        try {
-            staged = await context.inOrder(program.ready, submit);
-        } catch (error) {
-            giveBack(results);
-            throw error instanceof RmsnormError || options.signal?.aborted
-                ? error
-                : await context.explain(error, this.contract.name);
-        } finally {
-            spare.forEach((buffer) => context.give(buffer));
-        }
-        giveBack(results.filter(toHost));
-        const reading = Object.entries(staged).map(async ([name, { staging, bytes }]) => [
-            name,
-            await context.read(staging, bytes),
-        ]);
-        reading.forEach((read) => read.catch(() => {}));
-        let read;
-        try {
-            await Promise.all(faults);
-            program.tried = true;
-            read = Object.fromEntries(await Promise.all(reading));
-            options.signal?.throwIfAborted();
-        } catch (error) {
-            giveBack(results.filter((name) => !toHost(name)));
-            throw error;
-        }
-        return Object.fromEntries(
-            Object.entries(made).map(([name, { shape, dtype, buffer, offset }]) => [
-                name,
-                this.#result(options, into, name, shape, dtype, buffer, offset, read[name]),
-            ]),
-        );
-    }
-
-    #result(options, into, name, shape, dtype, buffer, offset, bytes) {
-        if (into[name]) {
-            const target = options.into[name];
-            return target instanceof Tensor ? target : new Tensor(this.#context, shape, dtype, buffer, offset, false);
-        }
-        return options.output === "gpu"
-            ? new Tensor(this.#context, shape, dtype, buffer, offset, true)
-            : { data: toArray(bytes ?? new ArrayBuffer(0), shape, dtype), shape, dtype };
     }
 }
 
