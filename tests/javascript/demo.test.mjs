@@ -117,8 +117,11 @@ test("by keyboard alone", async (t) => {
     for (let i = 0; i < 7; i++) {
         await page.keyboard.press("Tab");
         order.push(await focused());
-        const outline = await page.evaluate(() => getComputedStyle(document.activeElement).outlineWidth);
-        assert.ok(parseFloat(outline) >= 2, `the focus on ${order.at(-1)} is seen`);
+        const [style, width] = await page.evaluate(() => {
+            const { outlineStyle, outlineWidth } = getComputedStyle(document.activeElement);
+            return [outlineStyle, outlineWidth];
+        });
+        assert.ok(style === "solid" && parseFloat(width) >= 2, `the focus on ${order.at(-1)} is seen: ${style} ${width}`);
         if (order.at(-1) === "operator") {
             await page.keyboard.press("ArrowDown");
         } else if (order.at(-1) === "rows") {
