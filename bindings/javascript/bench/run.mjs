@@ -1,6 +1,7 @@
 // run.mjs: times whole calls beside onnxruntime-web's, in a headless browser.
 //
-// usage: node run.mjs PACKAGE NODE_MODULES [ROUNDS]   NODE_MODULES: with onnxruntime-web and playwright-core
+// usage: node run.mjs PACKAGE NODE_MODULES [ROUNDS]   NODE_MODULES: with onnxruntime-web and playwright-core (scripts/bootstrap bench)
+// RMSNORM_CHROMIUM: the browser; left out: where Debian has it
 import { mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
 import { createServer } from "node:http";
 import { tmpdir } from "node:os";
@@ -37,7 +38,9 @@ const server = createServer(({ url }, response) => {
 await new Promise((ready) => server.listen(0, "127.0.0.1", ready));
 const folder = mkdtempSync(join(tmpdir(), "rmsnorm-bench-"));
 const { chromium } = await import(pathToFileURL(resolve(modules, "playwright-core/index.mjs")));
-const browser = await chromium.launchPersistentContext(folder, { executablePath: "/usr/bin/chromium", headless: false, args: ARGUMENTS.split(/\s+/) });
+const executablePath = process.env.RMSNORM_CHROMIUM ?? "/usr/bin/chromium";
+const args = ARGUMENTS.split(/\s+/);
+const browser = await chromium.launchPersistentContext(folder, { executablePath, headless: false, args });
 try {
     const page = await browser.newPage();
     page.on("pageerror", (error) => console.error(String(error)));
