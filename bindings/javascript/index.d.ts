@@ -57,6 +57,8 @@ export interface RunOptions {
     /** A row's bits do not depend on how many rows there are. */
     batchInvariant?: boolean;
     signal?: AbortSignal;
+    /** Of the one compute pass of the call, on a device of yours with the feature timestamp-query: what it takes there. */
+    timestampWrites?: GPUComputePassTimestampWrites;
 }
 
 export interface Slot {

@@ -13,6 +13,7 @@ const host: HostResult = y;
 const results = await kernel(inputs, { output: "gpu", attrs: { epsilon: 1 }, outputs: ["invStdVar"] });
 const tensor: DeviceTensor = results.y;
 const buffer: GPUBuffer | null = tensor.buffer;
+await kernel(inputs, { timestampWrites: { querySet: kernel.device!.createQuerySet({ type: "timestamp", count: 1 }), endOfPassWriteIndex: 0 } });
 await kernel({ x: tensor, scale: { buffer: buffer!, shape: [8], dtype: "float32" } }, { into: { y: tensor } });
 console.log(host.data.length, await tensor.download(), kernel.plan({ x: tensor }).passes[0].workgroups[0]);
 console.log(kernel.contract.inputs[0].key, (await kernel.upload({ data, shape: [8] })) instanceof Tensor);

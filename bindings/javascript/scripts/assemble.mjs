@@ -1,5 +1,5 @@
 // assemble.mjs: puts the npm package together: what is in the source tree, the planner in WebAssembly, and the kernel packages that
-// need no network.
+// need no network. The demo page lies beside them and is not in what `npm pack` makes.
 //
 // usage: node assemble.mjs ROOT PLANNER VERSION PACKAGE
 //
@@ -12,7 +12,7 @@ const source = path.join(root, "bindings/javascript");
 
 fs.rmSync(target, { recursive: true, force: true });
 fs.mkdirSync(target, { recursive: true });
-for (const name of ["src", "docs", "index.d.ts", "README.md"]) {
+for (const name of ["src", "docs", "demo", "index.d.ts", "README.md"]) {
     fs.cpSync(path.join(source, name), path.join(target, name), { recursive: true });
 }
 fs.copyFileSync(path.join(root, "LICENSE"), path.join(target, "LICENSE"));

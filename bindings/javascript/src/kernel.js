@@ -11,7 +11,7 @@ import { Tensor } from "./tensor.js";
 /** Programs kept for a kernel, the latest used. */
 const MOST_PROGRAMS = 256;
 
-const OPTIONS = ["attrs", "output", "outputs", "into", "tunables", "variant", "batchInvariant", "signal"];
+const OPTIONS = ["attrs", "output", "outputs", "into", "tunables", "variant", "batchInvariant", "signal", "timestampWrites"];
 
 /**
  * A tensor of a call.

@@ -62,10 +62,11 @@ export class Program {
      * @param {GPUCommandEncoder} encoder
      * @param {Record<string, Place>} inputs
      * @param {Record<string, Place>} outputs
+     * @param {GPUComputePassTimestampWrites} [timestampWrites]
      */
-    encode(encoder, inputs, outputs) {
+    encode(encoder, inputs, outputs, timestampWrites) {
         this.#bind({ input: inputs, output: outputs });
-        const computing = encoder.beginComputePass();
+        const computing = encoder.beginComputePass({ timestampWrites });
         this.plan.passes.forEach((pass, i) => {
             computing.setPipeline(this.#pipelines[pass.shader]);
             computing.setBindGroup(0, this.#groups[i]);

@@ -129,7 +129,8 @@ export class Run {
         this.#options.signal?.throwIfAborted();
         this.#context.checkAlive();
         const encode = () => this.#encode();
-        return this.#program.tried ? encode() : this.#context.watch(this.#name, this.#faults, encode);
+        const isTried = this.#program.tried && !this.#options.timestampWrites;
+        return isTried ? encode() : this.#context.watch(this.#name, this.#faults, encode);
     }
 
     #encode() {
@@ -143,7 +144,7 @@ export class Run {
             encoder.copyBufferToBuffer(buffer, offset, this.#from[key].buffer, 0, wordBytes(shape, dtype));
         }
         if (plan.passes.length > 0) {
-            this.#program.encode(encoder, this.#from, this.#to);
+            this.#program.encode(encoder, this.#from, this.#to, this.#options.timestampWrites);
         }
         for (const key of this.#toHost) {
             const bytes = wordBytes(plan.outputs[key].shape, plan.outputs[key].dtype);
