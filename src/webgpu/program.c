@@ -30,8 +30,10 @@ static rmsnorm_status write_uniforms(rmsnorm_webgpu *webgpu, rmsnorm_program *pr
         return no_memory();
     }
     for (size_t i = 0; i < plan->pass_count; i++) {
-        memcpy(bytes + i * UNIFORM_STEP, plan->passes[i].uniforms,
-               plan->passes[i].uniform_count * sizeof *plan->passes[i].uniforms);
+        if (plan->passes[i].uniform_count > 0) {
+            memcpy(bytes + i * UNIFORM_STEP, plan->passes[i].uniforms,
+                   plan->passes[i].uniform_count * sizeof *plan->passes[i].uniforms);
+        }
     }
     rmsnorm_webgpu_scope_begin(webgpu);
     program->uniforms = webgpu->functions.DeviceCreateBuffer(webgpu->device, &descriptor);
