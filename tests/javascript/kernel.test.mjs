@@ -412,8 +412,16 @@ test("what the device refuses is a DeviceError, and the next call tries again", 
     await assert.rejects(mine({ x, scale: inputs.scale }), { name: "DeviceError", message: /destroyed/ });
     const { y } = await mine(inputs);
     assertNear(y.data, normalize(ramp(8), 8));
+    await assert.rejects(mine({ x, scale: inputs.scale }), { name: "DeviceError", message: /destroyed/ }); // also of a program that ran
     mine.dispose();
     device.destroy();
+});
+
+test("shared memory is taken", async () => {
+    const data = new Float32Array(new SharedArrayBuffer(32));
+    data.set(ramp(8));
+    const { y } = await kernel({ x: { data, shape: [8] }, scale: { data: ones(8), shape: [8] } });
+    assertNear(y.data, normalize(ramp(8), 8));
 });
 
 test("a tensor of another device is refused", async () => {

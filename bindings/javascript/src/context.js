@@ -169,7 +169,9 @@ export class Context {
 
     /** @param {GPUBuffer} buffer @param {number} offset @param {ArrayBufferView} data */
     write(buffer, offset, data) {
-        const bytes = new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
+        const view = new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
+        const isShared = typeof SharedArrayBuffer !== "undefined" && data.buffer instanceof SharedArrayBuffer;
+        const bytes = isShared ? view.slice() : view; // not every WebGPU takes shared memory, and some crash of it
         const whole = bytes.length - (bytes.length % 4);
         if (whole > 0) {
             this.device.queue.writeBuffer(buffer, offset, bytes, 0, whole);

@@ -14,8 +14,6 @@ export class Program {
     #groups = [];
     #bound = [];
 
-    /** Whether a run went well: what could be wrong with bindings shows then. */
-    tried = false;
     /** @type {Promise<void>} until the pipelines are there */
     ready;
 

@@ -128,9 +128,8 @@ export class Run {
     #submit() {
         this.#options.signal?.throwIfAborted();
         this.#context.checkAlive();
-        const encode = () => this.#encode();
-        const isTried = this.#program.tried && !this.#options.timestampWrites;
-        return isTried ? encode() : this.#context.watch(this.#name, this.#faults, encode);
+        /* Every call may bring a buffer that is destroyed, mapped or another device's: the device alone knows. */
+        return this.#context.watch(this.#name, this.#faults, () => this.#encode());
     }
 
     #encode() {
@@ -188,7 +187,6 @@ export class Run {
         ]);
         reading.forEach((read) => read.catch(() => {})); // what the device says of the call comes first
         await Promise.all(this.#faults);
-        this.#program.tried = true;
         return Object.fromEntries(await Promise.all(reading));
     }
 
