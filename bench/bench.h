@@ -80,6 +80,10 @@ void bench_print_markdown(FILE *file, const bench_result *results, size_t count)
 void bench_print_json(FILE *file, const bench_result *results, size_t count);
 void bench_print_svg(FILE *file, const bench_result *results, size_t count);
 
+/* Parts of a JSON report: a text, which may hold any character; `, "NAME": {...}` of a timing. */
+void bench_print_string(FILE *file, const char *text);
+void bench_print_timing(FILE *file, const char *name, const bench_timing *timing);
+
 /* "rms", "skip", "skip+sum", "RMSNormalization"; "float", "float16*float". */
 void bench_name(const bench_case *what, char *text, size_t size);
 void bench_types(const bench_case *what, char *text, size_t size);

@@ -110,22 +110,6 @@ void bench_gpu_print_markdown(FILE *file, const rmsnorm_adapter *adapter, const 
     print_missing(file, results, count);
 }
 
-/* Sentences and names may hold any character. */
-static void print_string(FILE *file, const char *text)
-{
-    fputc('"', file);
-    for (const unsigned char *c = (const unsigned char *)text; *c != '\0'; c++) {
-        if (*c == '"' || *c == '\\') {
-            fprintf(file, "\\%c", *c);
-        } else if (*c < 0x20) {
-            fprintf(file, "\\u%04x", *c);
-        } else {
-            fputc(*c, file);
-        }
-    }
-    fputc('"', file);
-}
-
 static void print_result(FILE *file, const bench_gpu_result *result)
 {
     static const char *const names[BENCH_GPU_TIMINGS] = {"rmsnorm",       "copy",        "rmsnorm_batch_invariant",
@@ -141,18 +125,7 @@ static void print_result(FILE *file, const bench_gpu_result *result)
             name, result->what.op->name, types, result->what.rows, result->what.hidden_size, result->bytes,
             result->variant, result->passes, result->repeats, result->copy_shape);
     for (int c = 0; c < BENCH_GPU_TIMINGS; c++) {
-        const bench_timing *const timing = &result->timings[c];
-        if (timing->ran) {
-            fprintf(file,
-                    ", \"%s\": {\"median_us\": %.4f, \"minimum_us\": %.4f, \"quartile_low_us\": %.4f, "
-                    "\"quartile_high_us\": %.4f, \"samples\": %zu}",
-                    names[c], timing->median, timing->minimum, timing->quartile_low, timing->quartile_high,
-                    timing->samples);
-        } else {
-            fprintf(file, ", \"%s\": {\"not_run\": ", names[c]);
-            print_string(file, timing->why);
-            fputc('}', file);
-        }
+        bench_print_timing(file, names[c], &result->timings[c]);
     }
     if (result->timings[BENCH_GPU_ORT].ran) {
         fprintf(file, ", \"ratio_to_onnxruntime\": %.4f", bench_gpu_against_ort(result));
@@ -163,11 +136,11 @@ static void print_result(FILE *file, const bench_gpu_result *result)
 void bench_gpu_print_json(FILE *file, const rmsnorm_adapter *adapter, const bench_gpu_result *results, size_t count)
 {
     fputs("{\"adapter\": ", file);
-    print_string(file, adapter->name);
+    bench_print_string(file, adapter->name);
     fputs(", \"backend\": ", file);
-    print_string(file, adapter->backend);
+    bench_print_string(file, adapter->backend);
     fputs(", \"driver\": ", file);
-    print_string(file, adapter->driver);
+    bench_print_string(file, adapter->driver);
     fprintf(file, ", \"timestamps\": %s, \"cases\": [", adapter->timestamps ? "true" : "false");
     for (size_t r = 0; r < count; r++) {
         fputs(r > 0 ? ",\n  " : "\n  ", file);

@@ -101,8 +101,7 @@ void bench_print_markdown(FILE *file, const bench_result *results, size_t count)
     }
 }
 
-/* Sentences may hold any character. */
-static void print_string(FILE *file, const char *text)
+void bench_print_string(FILE *file, const char *text)
 {
     fputc('"', file);
     for (const unsigned char *c = (const unsigned char *)text; *c != '\0'; c++) {
@@ -117,7 +116,7 @@ static void print_string(FILE *file, const char *text)
     fputc('"', file);
 }
 
-static void print_timing(FILE *file, const char *name, const bench_timing *timing)
+void bench_print_timing(FILE *file, const char *name, const bench_timing *timing)
 {
     if (timing->ran) {
         fprintf(
@@ -127,7 +126,7 @@ static void print_timing(FILE *file, const char *name, const bench_timing *timin
             name, timing->median, timing->minimum, timing->quartile_low, timing->quartile_high, timing->samples);
     } else {
         fprintf(file, ", \"%s\": {\"not_run\": ", name);
-        print_string(file, timing->why);
+        bench_print_string(file, timing->why);
         fputc('}', file);
     }
 }
@@ -148,7 +147,7 @@ void bench_print_json(FILE *file, const bench_result *results, size_t count)
                 r > 0 ? "," : "", name, result->what.op->name, types, result->what.rows, result->what.hidden_size,
                 result->what.threads, rmsnorm_isa_name(result->what.isa), result->bytes);
         for (int c = 0; c < BENCH_CONTENDERS; c++) {
-            print_timing(file, names[c], &result->timings[c]);
+            bench_print_timing(file, names[c], &result->timings[c]);
         }
         if (result->timings[BENCH_ORT].ran) {
             fprintf(file, ", \"ratio_to_onnxruntime\": %.4f", bench_against_ort(result));

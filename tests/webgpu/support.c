@@ -240,3 +240,12 @@ double expect_agreement(const trial *device, const trial *cpu, double ulps)
     }
     return worst;
 }
+
+void expect_host_run(rmsnorm_webgpu *gpu, trial *t, const rmsnorm_webgpu_run_options *options)
+{
+    trial cpu = trial_copy(t);
+    gpu_must(gpu_run_host(gpu, t, options));
+    trial_must_run(&cpu);
+    expect_agreement(t, &cpu, 4);
+    trial_end(&cpu);
+}

@@ -46,6 +46,9 @@ trial trial_copy(const trial *t);
 /* Fails the test unless all outputs agree: float within ulps, float16 within one, sums exactly. Returns the largest distance. */
 double expect_agreement(const trial *device, const trial *cpu, double ulps);
 
+/* Runs the trial through the device, its inputs on the CPU too, and expects agreement within 4 ulp. */
+void expect_host_run(rmsnorm_webgpu *gpu, trial *t, const rmsnorm_webgpu_run_options *options);
+
 /* X of rows x width with ordinary values, scale of width, output 0; with the statistics in slot 1. */
 trial rms_trial(rmsnorm_operator_kind kind, rmsnorm_dtype x, rmsnorm_dtype scale, int64_t rows, int64_t width);
 
