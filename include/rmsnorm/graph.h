@@ -7,6 +7,7 @@
 #ifndef RMSNORM_GRAPH_H
 #define RMSNORM_GRAPH_H
 
+#include "rmsnorm/rewrite.h"
 #include "rmsnorm/rmsnorm.h"
 
 #ifdef __cplusplus
@@ -44,21 +45,6 @@ RMSNORM_API rmsnorm_status rmsnorm_tensor_write_check(const char *path, const ch
 /* ---- Models ---------------------------------------------------------------------------------- */
 
 typedef struct rmsnorm_model rmsnorm_model;
-
-typedef enum rmsnorm_node_attribute_kind {
-    RMSNORM_NODE_ATTRIBUTE_OTHER, /* graphs, lists, types: not looked into */
-    RMSNORM_NODE_ATTRIBUTE_INT,
-    RMSNORM_NODE_ATTRIBUTE_FLOAT,
-    RMSNORM_NODE_ATTRIBUTE_TENSOR
-} rmsnorm_node_attribute_kind;
-
-typedef struct rmsnorm_node_attribute {
-    const char *name;
-    rmsnorm_node_attribute_kind kind;
-    int64_t i;
-    float f;
-    rmsnorm_tensor tensor; /* owned by the model */
-} rmsnorm_node_attribute;
 
 /* A node as the file has it: inputs and outputs are value names by slot, "" for an omitted one. Attribute names are
  * distinct. */

@@ -5,7 +5,7 @@
 #include "hub/cache.h"
 #include "hub/http.h"
 #include "package/digest.h"
-#include "template/arena.h"
+#include "operator/arena.h"
 
 /* A file that is being fetched. */
 typedef struct rmsnorm_blob {

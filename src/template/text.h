@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-#include "template/arena.h"
+#include "operator/arena.h"
 
 /* ---- UTF-8 ----------------------------------------------------------------------------------- */
 

@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-#include "template/arena.h"
+#include "operator/arena.h"
 
 typedef enum rmsnorm_any_kind {
     RMSNORM_ANY_UNDEFINED, /* a name that has no value */

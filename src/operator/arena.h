@@ -1,9 +1,11 @@
 /* arena.h: memory that is given out in pieces and released as one. */
-#ifndef RMSNORM_TEMPLATE_ARENA_H
-#define RMSNORM_TEMPLATE_ARENA_H
+#ifndef RMSNORM_OPERATOR_ARENA_H
+#define RMSNORM_OPERATOR_ARENA_H
 
 #include <stdbool.h>
 #include <stddef.h>
+
+#include "rmsnorm/rmsnorm.h"
 
 typedef struct rmsnorm_arena_block rmsnorm_arena_block;
 
@@ -12,15 +14,15 @@ typedef struct rmsnorm_arena {
     size_t used, limit; /* bytes given out, and at most */
 } rmsnorm_arena;
 
-void rmsnorm_arena_init(rmsnorm_arena *arena, size_t limit);
+RMSNORM_API void rmsnorm_arena_init(rmsnorm_arena *arena, size_t limit);
 
 /* size bytes, zeroed, aligned for any type. NULL, with the last error set, beyond the limit or without memory. */
-void *rmsnorm_arena_allocate(rmsnorm_arena *arena, size_t size);
+RMSNORM_API void *rmsnorm_arena_allocate(rmsnorm_arena *arena, size_t size);
 
 /* A copy with a terminator behind it. */
-char *rmsnorm_arena_copy(rmsnorm_arena *arena, const char *text, size_t length);
+RMSNORM_API char *rmsnorm_arena_copy(rmsnorm_arena *arena, const char *text, size_t length);
 
 /* All of it at once; the arena may be used again. */
-void rmsnorm_arena_release(rmsnorm_arena *arena);
+RMSNORM_API void rmsnorm_arena_release(rmsnorm_arena *arena);
 
 #endif

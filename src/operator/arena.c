@@ -1,4 +1,4 @@
-#include "template/arena.h"
+#include "operator/arena.h"
 
 #include <stdint.h>
 #include <stdlib.h>
