@@ -84,6 +84,34 @@ rmsnorm_tensor rmsnorm_ir_type(const rmsnorm_ir *ir, size_t value)
     return type;
 }
 
+size_t rmsnorm_ir_ancestor(const rmsnorm_ir *ir, size_t node, size_t graph)
+{
+    while (node != RMSNORM_NO_INDEX && ir->nodes[node].shown.graph != graph) {
+        node = ir->graphs[ir->nodes[node].shown.graph].owner;
+    }
+    return node;
+}
+
+rmsnorm_status rmsnorm_ir_check_order(const rmsnorm_ir *ir)
+{
+    for (size_t n = 0; n < ir->node_count; n++) {
+        const rmsnorm_ir_node *const node = &ir->nodes[n].shown;
+        for (size_t i = 0; i < node->input_count && !node->gone; i++) {
+            const size_t maker = rmsnorm_ir_maker(ir, node->inputs[i]);
+            if (maker == RMSNORM_NO_INDEX) {
+                continue;
+            }
+            const size_t user = rmsnorm_ir_ancestor(ir, n, ir->nodes[maker].shown.graph);
+            RMSNORM_CHECK(user != RMSNORM_NO_INDEX && ir->nodes[maker].position < ir->nodes[user].position,
+                          RMSNORM_INVALID_ARGUMENT,
+                          "%s uses \"" NAME "\", which %s makes only later; nodes must stand in topological order",
+                          rmsnorm_ir_label(ir, n).text, ir->values[node->inputs[i]].shown.name,
+                          rmsnorm_ir_label(ir, maker).text);
+        }
+    }
+    return RMSNORM_OK;
+}
+
 /* ---- Constants ------------------------------------------------------------------------------- */
 
 enum { ONNX_INT32 = 6, ONNX_INT64 = 7 };
