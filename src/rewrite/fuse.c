@@ -4,10 +4,9 @@
 #include "rewrite/chain.h"
 #include "rewrite/form.h"
 #include "rewrite/made.h"
+#include "rewrite/raise.h"
 #include "rewrite/residual.h"
 #include "rewrite/target.h"
-
-enum { STANDARD_SINCE = 23 }; /* the opset of ai.onnx that brings RMSNormalization */
 
 typedef struct fusion {
     rmsnorm_ir *ir;
@@ -21,7 +20,7 @@ static bool choose(const fusion *f, const rmsnorm_chain *chain, bool standard, r
                    rmsnorm_reason *reason)
 {
     const rmsnorm_target target = f->options.target;
-    const bool prefer = rmsnorm_ir_opset(f->ir, "") >= STANDARD_SINCE;
+    const bool prefer = rmsnorm_ir_opset(f->ir, "") >= RMSNORM_STANDARD_SINCE;
     return rmsnorm_form_choose(f->ir, chain, target, standard && rmsnorm_target_has(target, RMSNORM_RMS_NORMALIZATION),
                                prefer, form, reason);
 }
@@ -54,34 +53,11 @@ static bool gains(const fusion *f, size_t mean, bool *going)
     return !choose(f, &chain, false, &without, &reason) || with.left < without.left;
 }
 
-static bool is_norm(const rmsnorm_ir_node *node)
-{
-    return strcmp(node->op_type, "SimplifiedLayerNormalization") == 0;
-}
-
-/* Why the opset cannot be raised; NULL: it can. */
-static const char *why_not_raise(fusion *f, const bool *going)
-{
-    rmsnorm_ir *const ir = f->ir;
-    const int64_t opset = rmsnorm_ir_opset(ir, "");
-    if (ir->opset_fixed != NULL) {
-        return ir->opset_fixed;
-    }
-    for (size_t n = 0; n < ir->node_count; n++) {
-        const rmsnorm_ir_node *const node = &ir->nodes[n].shown;
-        if (!node->gone && !going[n] && node->domain[0] == '\0' && !node->function && !is_norm(node) &&
-            rmsnorm_opset_check_raise(node, opset, STANDARD_SINCE) != RMSNORM_OK) {
-            return rmsnorm_ir_format(ir, "%s: %s", rmsnorm_ir_label(ir, n).text, rmsnorm_last_error());
-        }
-    }
-    return NULL;
-}
-
 static rmsnorm_status decide_opset(fusion *f)
 {
     const int64_t opset = rmsnorm_ir_opset(f->ir, "");
     f->low = "";
-    f->standard = opset >= STANDARD_SINCE;
+    f->standard = opset >= RMSNORM_STANDARD_SINCE;
     if (f->standard || !rmsnorm_target_has(f->options.target, RMSNORM_RMS_NORMALIZATION)) {
         return RMSNORM_OK;
     }
@@ -97,12 +73,12 @@ static rmsnorm_status decide_opset(fusion *f)
     if (!wanted) {
         return RMSNORM_OK;
     }
-    const char *const why = why_not_raise(f, going);
+    const char *const why = rmsnorm_raise_obstacle(f->ir, going, RMSNORM_STANDARD_SINCE);
     f->standard = f->raised = why == NULL;
     if (why != NULL) {
         f->low =
             rmsnorm_ir_format(f->ir, "; RMSNormalization needs opset %d, and the model's %lld cannot be raised: %s",
-                              STANDARD_SINCE, (long long)opset, why);
+                              RMSNORM_STANDARD_SINCE, (long long)opset, why);
         return f->low != NULL ? RMSNORM_OK : RMSNORM_OUT_OF_MEMORY;
     }
     return RMSNORM_OK;
@@ -209,7 +185,7 @@ static rmsnorm_status fuse_chains(fusion *f)
             }
         }
     }
-    return f->raised ? rmsnorm_ir_set_opset(f->ir, "", STANDARD_SINCE) : RMSNORM_OK;
+    return f->raised ? rmsnorm_ir_set_opset(f->ir, "", RMSNORM_STANDARD_SINCE) : RMSNORM_OK;
 }
 
 static rmsnorm_status fuse_residuals(fusion *f)
