@@ -7,7 +7,7 @@
  *   rmsnorm_package_open(folder, &package);                      package.h
  *   free(folder);
  *
- * Limits: 256 files and README.md, 4 MiB each, 32 MiB together; 5 redirects of one request.
+ * Limits: 256 files beside README.md, 4 MiB each, 32 MiB together; 5 redirects of one request.
  * What is fetched, and how it is kept: docs/packages.md. Needs librmsnorm_webgpu; a build of it without libcurl answers from
  * the cache alone, and with RMSNORM_NOT_BUILT where that does not suffice. */
 #ifndef RMSNORM_HUB_H

@@ -88,7 +88,7 @@ static void test_another_name(void **state)
     (void)state;
     char endpoint[64];
     rmsnorm_fetch_options options = secure_options();
-    (void)snprintf(endpoint, sizeof endpoint, "https://localhost%s", strrchr(options.endpoint, ':'));
+    (void)snprintf(endpoint, sizeof endpoint, "https://localhost:%s", strrchr(options.endpoint, ':') + 1);
     trust("CURL_CA_BUNDLE", "authority.pem");
     options.endpoint = endpoint;
     distrusted(&options, "private/copy: v1: localhost is not trusted: ");
@@ -98,7 +98,8 @@ static void test_another_name(void **state)
 static void test_without_tls(void **state)
 {
     (void)state;
-    static const char *const names[] = {"http://hub.invalid", "http://127.0.0.1.hub.invalid", "http://192.0.2.1"};
+    static const char *const names[] = {"http://hub.invalid", "http://127.0.0.1.hub.invalid",
+                                        "http://localhost.hub.invalid"};
     rmsnorm_fetch_options options = secure_options();
     for (size_t i = 0; i < sizeof names / sizeof names[0]; ++i) {
         options.endpoint = names[i];
