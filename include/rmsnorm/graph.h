@@ -46,10 +46,12 @@ RMSNORM_API rmsnorm_status rmsnorm_tensor_write_check(const char *path, const ch
 typedef struct rmsnorm_model rmsnorm_model;
 
 typedef enum rmsnorm_node_attribute_kind {
-    RMSNORM_NODE_ATTRIBUTE_OTHER, /* graphs, lists, types: not looked into */
+    RMSNORM_NODE_ATTRIBUTE_OTHER, /* graphs, strings, lists of them or of tensors, types: not looked into */
     RMSNORM_NODE_ATTRIBUTE_INT,
     RMSNORM_NODE_ATTRIBUTE_FLOAT,
-    RMSNORM_NODE_ATTRIBUTE_TENSOR
+    RMSNORM_NODE_ATTRIBUTE_TENSOR,
+    RMSNORM_NODE_ATTRIBUTE_INTS,
+    RMSNORM_NODE_ATTRIBUTE_FLOATS
 } rmsnorm_node_attribute_kind;
 
 typedef struct rmsnorm_node_attribute {
@@ -57,7 +59,10 @@ typedef struct rmsnorm_node_attribute {
     rmsnorm_node_attribute_kind kind;
     int64_t i;
     float f;
-    rmsnorm_tensor tensor; /* owned by the model */
+    rmsnorm_tensor tensor; /* owned by the model, as are the lists */
+    const int64_t *ints;   /* count of them, for INTS */
+    const float *floats;   /* count of them, for FLOATS */
+    size_t count;          /* may be 0 */
 } rmsnorm_node_attribute;
 
 /* A node as the file has it: inputs and outputs are value names by slot, "" for an omitted one. Attribute names are
@@ -83,7 +88,8 @@ typedef struct rmsnorm_value {
  * inputs[input_count], stand default_count more: declared inputs that an initializer of the same name gives a value,
  * which a caller may replace (ONNX calls it a default). Inputs and outputs of another kind than tensors (sequences,
  * maps, optionals, sparse tensors) are refused. Initializers and tensor
- * attributes of element types other than the four keep dtype and shape and have NULL data. No value is defined twice,
+ * attributes of the four element types, int32 and int64 hold their data, in this host's byte order; those of other types
+ * keep dtype and shape and have NULL data. No value is defined twice,
  * whether by inputs, initializers or node outputs, and none is listed twice as an output; inputs, outputs and
  * initializers have names. Nodes stand in the file's order. Sparse initializers and data in other files are refused. */
 typedef struct rmsnorm_graph {
