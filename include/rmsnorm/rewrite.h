@@ -39,7 +39,7 @@ typedef struct rmsnorm_node_attribute {
     const int64_t *ints;
     const float *floats;
     size_t count;          /* of ints or floats */
-    rmsnorm_tensor tensor; /* data may be NULL: not known */
+    rmsnorm_tensor tensor; /* data may be NULL: not known, or of an element type that is not kept */
 } rmsnorm_node_attribute;
 
 /* ---- The intermediate representation --------------------------------------------------------- */

@@ -114,8 +114,6 @@ rmsnorm_status rmsnorm_ir_check_order(const rmsnorm_ir *ir)
 
 /* ---- Constants ------------------------------------------------------------------------------- */
 
-enum { ONNX_INT32 = 6, ONNX_INT64 = 7 };
-
 static float widen_float16(uint16_t bits)
 {
     const uint32_t sign = (uint32_t)(bits & 0x8000) << 16, exponent = bits >> 10 & 31, mantissa = bits & 1023;
@@ -139,7 +137,7 @@ static bool element(const rmsnorm_tensor *tensor, double *number)
     uint32_t wide;
     int32_t small;
     int64_t large;
-    switch ((int)tensor->dtype) {
+    switch (tensor->dtype) {
     case RMSNORM_FLOAT:
         memcpy(&narrow, tensor->data, sizeof narrow);
         *number = (double)narrow;
@@ -157,11 +155,11 @@ static bool element(const rmsnorm_tensor *tensor, double *number)
         memcpy(&narrow, &wide, sizeof narrow);
         *number = (double)narrow;
         return true;
-    case ONNX_INT32:
+    case RMSNORM_INT32:
         memcpy(&small, tensor->data, sizeof small);
         *number = (double)small;
         return true;
-    case ONNX_INT64:
+    case RMSNORM_INT64:
         memcpy(&large, tensor->data, sizeof large);
         *number = (double)large;
         return large >= -((int64_t)1 << 53) && large <= (int64_t)1 << 53;
@@ -196,10 +194,10 @@ static bool constant_tensor(const rmsnorm_ir *ir, size_t value, rmsnorm_tensor *
             tensor->dtype = RMSNORM_FLOAT;
             tensor->data = (void *)&attribute->f; /* only read */
         } else if (strcmp(attribute->name, "value_int") == 0 && attribute->kind == RMSNORM_NODE_ATTRIBUTE_INT) {
-            tensor->dtype = (rmsnorm_dtype)ONNX_INT64;
+            tensor->dtype = RMSNORM_INT64;
             tensor->data = (void *)&attribute->i;
         } else if (strcmp(attribute->name, "value_ints") == 0 && attribute->kind == RMSNORM_NODE_ATTRIBUTE_INTS) {
-            tensor->dtype = (rmsnorm_dtype)ONNX_INT64;
+            tensor->dtype = RMSNORM_INT64;
             tensor->rank = 1;
             tensor->dims[0] = (int64_t)attribute->count;
             tensor->data = (void *)attribute->ints;
@@ -238,9 +236,9 @@ bool rmsnorm_ir_integers(const rmsnorm_ir *ir, size_t value, int64_t *numbers, s
     }
     *count = (size_t)elements;
     for (size_t i = 0; i < *count; i++) {
-        if ((int)tensor.dtype == ONNX_INT64) {
+        if (tensor.dtype == RMSNORM_INT64) {
             memcpy(&numbers[i], (const char *)tensor.data + i * sizeof(int64_t), sizeof(int64_t));
-        } else if ((int)tensor.dtype == ONNX_INT32) {
+        } else if (tensor.dtype == RMSNORM_INT32) {
             int32_t small;
             memcpy(&small, (const char *)tensor.data + i * sizeof small, sizeof small);
             numbers[i] = small;

@@ -115,7 +115,7 @@ static void add_mean(conversion *c, size_t like)
     if (mean == RMSNORM_NO_INDEX || m->status != RMSNORM_OK) {
         return;
     }
-    const rmsnorm_composed shape = {RMSNORM_NO_INDEX, {.dtype = (rmsnorm_dtype)7, .rank = RMSNORM_UNKNOWN}};
+    const rmsnorm_composed shape = {RMSNORM_NO_INDEX, {.dtype = RMSNORM_INT64, .rank = RMSNORM_UNKNOWN}};
     const rmsnorm_composed zeros = {mean, {.rank = RMSNORM_UNKNOWN}};
     rmsnorm_compose(m, "ConstantOfShape", rmsnorm_compose(m, "Shape", like, RMSNORM_NO_INDEX, &shape), RMSNORM_NO_INDEX,
                     &zeros);

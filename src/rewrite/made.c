@@ -3,7 +3,7 @@
 #include <string.h>
 
 /* The largest row that ones are written out for. */
-enum { MOST_ONES = 1 << 17, ONNX_INT64 = 7 };
+enum { MOST_ONES = 1 << 17 };
 
 void rmsnorm_made_set_int(rmsnorm_made_node *node, const char *name, int64_t value)
 {
@@ -190,6 +190,6 @@ rmsnorm_status rmsnorm_made_integers(rmsnorm_ir *ir, const int64_t *integers, si
     }
     memcpy(data, integers, count * sizeof *data);
     const rmsnorm_tensor tensor = {
-        .dtype = (rmsnorm_dtype)ONNX_INT64, .rank = 1, .dims = {(int64_t)count}, .data = data};
+        .dtype = RMSNORM_INT64, .rank = 1, .dims = {(int64_t)count}, .data = data};
     return make_constant(ir, "rmsnorm_axes", &tensor, count * sizeof *data, value);
 }
