@@ -125,8 +125,8 @@ static size_t element_size(rmsnorm_dtype dtype)
 static void store(char *to, rmsnorm_dtype dtype, double number)
 {
     const float single = (float)number;
-    const int64_t large = number == number && number > -9e18 && number < 9e18 ? (int64_t)number : 0;
-    const int32_t small = (int32_t)large;
+    const int64_t large = number >= 0x1p63 ? INT64_MAX : number >= -0x1p63 ? (int64_t)number : 0;
+    const int32_t small = (int32_t)(number >= 0x1p31 ? INT32_MAX : number >= -0x1p31 ? (int64_t)number : 0);
     const uint16_t half = narrow(single, dtype);
     switch ((int)dtype) {
     case RMSNORM_FLOAT:
