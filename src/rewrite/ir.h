@@ -7,10 +7,11 @@
 #include "rewrite/names.h"
 #include "rmsnorm/rewrite.h"
 
-/* One element of an integer tensor that describes a shape: a number, the name of a dim, or unknown, as dims and dim_names of
- * rmsnorm_tensor have it. */
+#define RMSNORM_NO_NUMBER INT64_MIN /* -1 is an element like others: Reshape's */
+
+/* One element of an integer tensor that describes a shape: a number, the name of a dim, or unknown. */
 typedef struct rmsnorm_ir_dim {
-    int64_t number;   /* RMSNORM_UNKNOWN: name tells */
+    int64_t number;   /* RMSNORM_NO_NUMBER: name tells */
     const char *name; /* NULL: unknown */
 } rmsnorm_ir_dim;
 
