@@ -13,8 +13,9 @@
 static const rmsnorm_cli_usage usage = {
     .command = "check",
     .synopsis = "MODEL.onnx",
-    .text = "Lists every norm node of a model, in subgraphs too, with its types, shapes and attribute values in effect, as far\n"
-            "as they follow from the model, and each violation of the operators' contract. Exit code 1 when there is one.\n",
+    .text =
+        "Lists every norm node of a model, in subgraphs too, with its types, shapes and attribute values in effect, as far\n"
+        "as they follow from the model, and each violation of the operators' contract. Exit code 1 when there is one.\n",
 };
 
 static json_t *slot_json(const rmsnorm_ir *ir, const rmsnorm_slot *slot, size_t value)
@@ -25,9 +26,8 @@ static json_t *slot_json(const rmsnorm_ir *ir, const rmsnorm_slot *slot, size_t 
     json_t *entry = json_object();
     (void)json_object_set_new(entry, "slot", json_string(slot->name));
     (void)json_object_set_new(entry, "value", rmsnorm_cli_json_text(shown->name));
-    (void)json_object_set_new(entry, "dtype",
-                              type.dtype == RMSNORM_UNDEFINED ? json_null()
-                                                              : json_string(rmsnorm_dtype_name(type.dtype)));
+    (void)json_object_set_new(
+        entry, "dtype", type.dtype == RMSNORM_UNDEFINED ? json_null() : json_string(rmsnorm_dtype_name(type.dtype)));
     (void)json_object_set_new(entry, "shape", rmsnorm_cli_json_shape(&type));
     return entry;
 }

@@ -80,8 +80,7 @@ static void print_json(const rmsnorm_cli_rewrite *rewrite, const rmsnorm_ir *ir,
     const rmsnorm_cli_tally tally = rmsnorm_cli_findings_count(ir);
     json_t *root = json_object();
     (void)json_object_set_new(root, "model", rmsnorm_cli_json_text(rewrite->input));
-    (void)json_object_set_new(root, "output",
-                              rewrite->dry_run ? json_null() : rmsnorm_cli_json_text(rewrite->output));
+    (void)json_object_set_new(root, "output", rewrite->dry_run ? json_null() : rmsnorm_cli_json_text(rewrite->output));
     if (rewrite->target != NULL) {
         (void)json_object_set_new(root, "target", json_string(rewrite->target));
     }
@@ -92,10 +91,11 @@ static void print_json(const rmsnorm_cli_rewrite *rewrite, const rmsnorm_ir *ir,
     (void)json_object_set_new(counts, "norms", json_integer((json_int_t)tally.norms));
     (void)json_object_set_new(counts, "left", json_integer((json_int_t)tally.left));
     (void)json_object_set_new(root, "counts", counts);
-    (void)json_object_set_new(root, "nodes", json_pack("{s:I,s:I}", "before", (json_int_t)s->nodes, "after",
-                                                       (json_int_t)count_nodes(ir)));
-    (void)json_object_set_new(root, "opset", json_pack("{s:I,s:I}", "before", (json_int_t)s->opset, "after",
-                                                       (json_int_t)rmsnorm_ir_opset(ir, "")));
+    (void)json_object_set_new(
+        root, "nodes", json_pack("{s:I,s:I}", "before", (json_int_t)s->nodes, "after", (json_int_t)count_nodes(ir)));
+    (void)json_object_set_new(
+        root, "opset",
+        json_pack("{s:I,s:I}", "before", (json_int_t)s->opset, "after", (json_int_t)rmsnorm_ir_opset(ir, "")));
     if (rewrite->verify) {
         json_t *verified = json_object();
         (void)json_object_set_new(verified, "compared", json_integer((json_int_t)s->verdict.compared));

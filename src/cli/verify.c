@@ -241,7 +241,8 @@ static uint64_t steps_between(const rmsnorm_tensor *a, const rmsnorm_tensor *b)
     const int64_t count = rmsnorm_tensor_count(a);
     for (int64_t i = 0; i < count; ++i) {
         const bool first = isnan(rmsnorm_cli_element(a, i)), second = isnan(rmsnorm_cli_element(b, i));
-        const uint64_t steps = first || second ? (first == second ? 0 : UINT64_MAX) : rmsnorm_cli_element_steps(a, b, i);
+        const uint64_t steps =
+            first || second ? (first == second ? 0 : UINT64_MAX) : rmsnorm_cli_element_steps(a, b, i);
         most = steps > most ? steps : most;
     }
     return most;
@@ -256,7 +257,8 @@ static int compare(const part *p, uint64_t *steps)
             continue;
         }
         if (!same_shape(&p->old[v].tensor, &p->new[v].tensor)) {
-            return rmsnorm_cli_fail("'%.160s' has another type or shape than before", rmsnorm_ir_value_at(p->ir, v)->name);
+            return rmsnorm_cli_fail("'%.160s' has another type or shape than before",
+                                    rmsnorm_ir_value_at(p->ir, v)->name);
         }
         const uint64_t here = steps_between(&p->old[v].tensor, &p->new[v].tensor);
         *steps = here > *steps ? here : *steps;

@@ -189,7 +189,6 @@ rmsnorm_status rmsnorm_made_integers(rmsnorm_ir *ir, const int64_t *integers, si
         return RMSNORM_OUT_OF_MEMORY;
     }
     memcpy(data, integers, count * sizeof *data);
-    const rmsnorm_tensor tensor = {
-        .dtype = RMSNORM_INT64, .rank = 1, .dims = {(int64_t)count}, .data = data};
+    const rmsnorm_tensor tensor = {.dtype = RMSNORM_INT64, .rank = 1, .dims = {(int64_t)count}, .data = data};
     return make_constant(ir, "rmsnorm_axes", &tensor, count * sizeof *data, value);
 }
