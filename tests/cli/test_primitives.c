@@ -210,13 +210,19 @@ static void shapes_broadcast_both_ways(void **state)
 
 /* ---- ReduceMean ------------------------------------------------------------------------------ */
 
+/* The tensors here have three dims at most. */
+static bool in_mask(unsigned mask, int dim)
+{
+    return dim < 3 && (mask >> dim & 1U) != 0;
+}
+
 /* The mean over the dims of the mask; keeps them as 1. */
 static tensor mean_of(const tensor *x, unsigned mask, rmsnorm_dtype dtype)
 {
     tensor result = {.rank = x->rank, .count = 1};
     size_t terms = 1;
     for (int i = 0; i < x->rank; ++i) {
-        const bool reduced = (mask >> i & 1U) != 0;
+        const bool reduced = in_mask(mask, i);
         result.dims[i] = reduced ? 1 : x->dims[i];
         result.count *= (size_t)result.dims[i];
         terms *= reduced ? (size_t)x->dims[i] : 1;
@@ -228,7 +234,7 @@ static tensor mean_of(const tensor *x, unsigned mask, rmsnorm_dtype dtype)
             size_t at = 0;
             size_t stride = 1;
             for (int d = x->rank - 1; d >= 0; --d) {
-                at += (mask >> d & 1U) != 0 ? 0 : rest % (size_t)x->dims[d] * stride;
+                at += in_mask(mask, d) ? 0 : rest % (size_t)x->dims[d] * stride;
                 stride *= (size_t)result.dims[d];
                 rest /= (size_t)x->dims[d];
             }
@@ -243,7 +249,7 @@ static tensor without_ones(tensor of, unsigned mask)
 {
     int rank = 0;
     for (int i = 0; i < of.rank; ++i) {
-        if ((mask >> i & 1U) == 0) {
+        if (!in_mask(mask, i)) {
             of.dims[rank++] = of.dims[i];
         }
     }
