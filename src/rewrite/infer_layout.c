@@ -73,6 +73,24 @@ static rmsnorm_status pass_content(const rmsnorm_asked *asked)
                : RMSNORM_OK;
 }
 
+/* Marks the dims that go. sure: that those are all. False: one of them is not 1. */
+static bool mark_axes(rmsnorm_known *known, const int64_t *axes, size_t count, bool *gone, bool *sure)
+{
+    int32_t at;
+    for (size_t i = 0; i < count; i++) { /* first the dims they show, then their places */
+        *sure = *sure && rmsnorm_known_axis(known, axes[i], &at);
+    }
+    for (size_t i = 0; *sure && i < count; i++) {
+        (void)rmsnorm_known_axis(known, axes[i], &at);
+        gone[at] = true;
+        rmsnorm_ir_dim one = rmsnorm_dim(1);
+        if (!rmsnorm_dim_unite(&one, known->dims[at])) {
+            return false;
+        }
+    }
+    return true;
+}
+
 rmsnorm_status rmsnorm_rule_squeeze(const rmsnorm_asked *asked)
 {
     rmsnorm_known known = rmsnorm_asked_input(asked, 0);
@@ -82,19 +100,11 @@ rmsnorm_status rmsnorm_rule_squeeze(const rmsnorm_asked *asked)
     bool told, gone[RMSNORM_MAX_RANK] = {false};
     bool sure = true;
     if (read_axes(asked, axes, &count, &told)) {
-        int32_t at;
-        for (size_t i = 0; told && i < 2 * count; i++) { /* the second time, all dims are there that axes show */
-            sure = sure && rmsnorm_known_axis(&known, axes[i % count], &at);
-            if (sure && i >= count) {
-                gone[at] = true;
-                rmsnorm_ir_dim one = rmsnorm_dim(1);
-                if (!rmsnorm_dim_unite(&one, known.dims[at])) {
-                    return rmsnorm_asked_fault(asked, "a dim of %s that is not 1 cannot be squeezed",
-                                               rmsnorm_known_words(&data).text);
-                }
-            }
+        sure = told;
+        if (told && !mark_axes(&known, axes, count, gone, &sure)) {
+            return rmsnorm_asked_fault(asked, "a dim of %s that is not 1 cannot be squeezed",
+                                       rmsnorm_known_words(&data).text);
         }
-        sure = sure && told;
     } else {
         sure = !known.open;
         for (int32_t d = 0; d < known.rank; d++) {
@@ -120,14 +130,15 @@ rmsnorm_status rmsnorm_rule_squeeze(const rmsnorm_asked *asked)
 static bool put_in(const rmsnorm_known *known, const int64_t *axes, size_t count, rmsnorm_known *result)
 {
     const int64_t rank = known->rank + (int64_t)count;
-    bool one[2 * RMSNORM_MAX_RANK] = {false};
+    enum { PLACES = 2 * RMSNORM_MAX_RANK };
+    bool one[PLACES] = {false};
     *result = rmsnorm_known_nothing(known->dtype);
     for (size_t i = 0; i < count; i++) {
         if (known->open && axes[i] >= 0) {
             return true;
         }
         const int64_t place = axes[i] < 0 ? -1 - axes[i] : rank - 1 - axes[i]; /* from the right */
-        if (place < 0 || place >= 2 * RMSNORM_MAX_RANK || (!known->open && place >= rank) || one[place]) {
+        if (place < 0 || place >= PLACES || (!known->open && place >= rank) || one[place]) {
             return false;
         }
         one[place] = true;
