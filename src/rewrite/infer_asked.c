@@ -123,18 +123,21 @@ static bool unite(rmsnorm_known *known, const rmsnorm_known *more)
     return fits;
 }
 
+static rmsnorm_words type_words(rmsnorm_dtype dtype)
+{
+    return dtype != RMSNORM_UNDEFINED ? rmsnorm_words_dtype(dtype) : (rmsnorm_words){"of unknown type"};
+}
+
 rmsnorm_status rmsnorm_asked_refine(const rmsnorm_asked *asked, size_t value, const rmsnorm_known *known)
 {
     rmsnorm_ir_value *const shown = &asked->ir->values[value].shown;
     const rmsnorm_known declared = rmsnorm_known_value(asked->ir, value);
     rmsnorm_known united = declared;
     if (!unite(&united, known)) {
-        const rmsnorm_words types[] = {rmsnorm_words_dtype(declared.dtype), rmsnorm_words_dtype(known->dtype)};
-        const rmsnorm_words shapes[] = {rmsnorm_known_words(&declared), rmsnorm_known_words(known)};
+        const rmsnorm_words types[] = {type_words(declared.dtype), type_words(known->dtype)};
         return rmsnorm_asked_fault(asked, "\"" NAME "\" is said to be %s %s, but from what goes in it is %s %s",
-                                   shown->name, declared.dtype != RMSNORM_UNDEFINED ? types[0].text : "",
-                                   shapes[0].text, known->dtype != RMSNORM_UNDEFINED ? types[1].text : "",
-                                   shapes[1].text);
+                                   shown->name, types[0].text, rmsnorm_known_words(&declared).text, types[1].text,
+                                   rmsnorm_known_words(known).text);
     }
     shown->type.dtype = united.dtype;
     shown->type.rank = united.rank;
