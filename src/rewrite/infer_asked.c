@@ -75,8 +75,8 @@ bool rmsnorm_asked_content(const rmsnorm_asked *asked, size_t slot, rmsnorm_cont
     }
     /* How many they are is something, too. */
     const rmsnorm_known known = rmsnorm_known_value(asked->ir, value);
-    const bool integer = known.dtype == RMSNORM_UNDEFINED || (int)known.dtype == RMSNORM_INT64 ||
-                         (int)known.dtype == RMSNORM_INT32 || (int)known.dtype == RMSNORM_BOOL;
+    const int dtype = (int)known.dtype;
+    const bool integer = dtype == RMSNORM_INT64 || dtype == RMSNORM_INT32 || dtype == RMSNORM_BOOL;
     const int64_t count = known.rank == 0 ? 1 : known.dims[0].number;
     if (!integer || known.open || known.rank > 1 || count < 0 || count > RMSNORM_MAX_CONTENT) {
         return false;
@@ -100,6 +100,11 @@ rmsnorm_status rmsnorm_asked_fault(const rmsnorm_asked *asked, const char *forma
     rmsnorm_text_clean(sentence);
     const rmsnorm_ir_words label = rmsnorm_ir_label(asked->ir, asked->node);
     return rmsnorm_ir_add_fault(asked->ir, asked->node, rmsnorm_ir_format(asked->ir, "%s: %s", label.text, sentence));
+}
+
+rmsnorm_status rmsnorm_asked_axis_fault(const rmsnorm_asked *asked, const rmsnorm_known *known)
+{
+    return rmsnorm_asked_fault(asked, "an axis is not among the dims of %s", rmsnorm_known_words(known).text);
 }
 
 /* What is there stays; what is not known is taken from `more`. False: they contradict each other. */
