@@ -7,7 +7,7 @@
 #include "rewrite/ir.h"
 
 /* ONNX's numbers of types that no norm takes. */
-enum { RMSNORM_UINT8 = 2, RMSNORM_INT32 = 6, RMSNORM_INT64 = 7, RMSNORM_STRING = 8, RMSNORM_BOOL = 9 };
+enum { RMSNORM_UINT8 = 2, RMSNORM_STRING = 8, RMSNORM_BOOL = 9 };
 
 typedef struct rmsnorm_known {
     rmsnorm_dtype dtype;

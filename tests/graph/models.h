@@ -14,10 +14,11 @@ enum {
     ATTRIBUTE_T = 5,
     ATTRIBUTE_G = 6,
     ATTRIBUTE_FLOATS = 7,
+    ATTRIBUTE_INTS = 8,
     ATTRIBUTE_TYPE = 20,
     ATTRIBUTE_REFERENCE = 21
 };
-enum { TYPE_FLOAT = 1, TYPE_INT = 2, TYPE_TENSOR = 4, TYPE_GRAPH = 5, TYPE_FLOATS = 6 };
+enum { TYPE_FLOAT = 1, TYPE_INT = 2, TYPE_TENSOR = 4, TYPE_GRAPH = 5, TYPE_FLOATS = 6, TYPE_INTS = 7 };
 
 /* Adds an opset import; domain NULL: the field is left out. */
 void put_opset(bytes *model, const char *domain, int64_t version);

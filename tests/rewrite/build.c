@@ -119,7 +119,7 @@ static uint16_t narrow(float number, rmsnorm_dtype dtype)
 static size_t element_size(rmsnorm_dtype dtype)
 {
     const size_t size = rmsnorm_dtype_size(dtype);
-    return size != 0 ? size : dtype == BUILD_INT64 ? 8 : dtype == BUILD_INT32 ? 4 : 1;
+    return size != 0 ? size : dtype == RMSNORM_INT64 ? 8 : dtype == RMSNORM_INT32 ? 4 : 1;
 }
 
 static void store(char *to, rmsnorm_dtype dtype, double number)

@@ -14,8 +14,6 @@
 #include "rewrite/ir.h"
 
 /* Types that no operator of the contract takes, by ONNX's numbers. */
-#define BUILD_INT32 ((rmsnorm_dtype)6)
-#define BUILD_INT64 ((rmsnorm_dtype)7)
 #define BUILD_BOOL ((rmsnorm_dtype)9)
 
 typedef struct build {

@@ -6,10 +6,10 @@ static void lines_become_values_and_nodes(void **state)
     (void)state;
     build *const b = build_begin(18);
     (void)build_value(b, "x", RMSNORM_FLOAT16, "B,S,64");
-    (void)build_value(b, "z", BUILD_INT64, "...,?,2");
+    (void)build_value(b, "z", RMSNORM_INT64, "...,?,2");
     (void)build_constant(b, "two", RMSNORM_FLOAT, "", "2");
     (void)build_constant(b, "half", RMSNORM_FLOAT16, "1", "0.5");
-    (void)build_constant(b, "shape", BUILD_INT64, "3", "1,-1,8");
+    (void)build_constant(b, "shape", RMSNORM_INT64, "3", "1,-1,8");
     const size_t node = build_node(b, "Pow", "x,two", "sq");
     const size_t split = build_node(b, "com.microsoft::F axes=[-1] eps=1e-5 n=7 mode=\"sum\" @split", "sq,,z", "a,,b");
     assert_string_equal(build_type(b, "x"), "float16:B,S,64");

@@ -84,7 +84,7 @@ static void a_shape_passes_through(void **state)
 static void second_outputs_are_known_too(void **state)
 {
     (void)state;
-    (void)build_constant(b, "k5", BUILD_INT64, "1", "2");
+    (void)build_constant(b, "k5", RMSNORM_INT64, "1", "2");
     (void)build_node(b, "Dropout", "x", "d,mask");
     (void)build_node(b, "LayerNormalization axis=-2", "x,gamma", "n,mean,inv");
     (void)build_node(b, "com.microsoft::SkipLayerNormalization", "x,x,gamma", "k,,,sum");
@@ -153,9 +153,9 @@ static void matrices_multiply(void **state)
 static void reductions_read_axes_wherever_they_are(void **state)
 {
     (void)state;
-    (void)build_constant(b, "last", BUILD_INT64, "1", "-1");
-    (void)build_constant(b, "none", BUILD_INT64, "0", "");
-    (void)build_value(b, "given", BUILD_INT64, "?");
+    (void)build_constant(b, "last", RMSNORM_INT64, "1", "-1");
+    (void)build_constant(b, "none", RMSNORM_INT64, "0", "");
+    (void)build_value(b, "given", RMSNORM_INT64, "?");
     static const expected cases[] = {
         {"ReduceMean axes=[-1] keepdims=1", "x", "float:B,S,1"},
         {"ReduceMean", "x,last", "float:B,S,1"},
@@ -177,9 +177,9 @@ static void reductions_read_axes_wherever_they_are(void **state)
 static void dims_are_moved_added_and_dropped(void **state)
 {
     (void)state;
-    (void)build_constant(b, "first", BUILD_INT64, "1", "0");
-    (void)build_constant(b, "ends", BUILD_INT64, "2", "0,-1");
-    (void)build_constant(b, "before", BUILD_INT64, "1", "-2");
+    (void)build_constant(b, "first", RMSNORM_INT64, "1", "0");
+    (void)build_constant(b, "ends", RMSNORM_INT64, "2", "0,-1");
+    (void)build_constant(b, "before", RMSNORM_INT64, "1", "-2");
     (void)build_value(b, "ones", RMSNORM_FLOAT, "1,S,1");
     (void)build_value(b, "ones4", RMSNORM_FLOAT, "1,4,1");
     static const expected cases[] = {
@@ -207,7 +207,7 @@ static void dims_are_moved_added_and_dropped(void **state)
 static void parts_of_a_split(void **state)
 {
     (void)state;
-    (void)build_constant(b, "sizes", BUILD_INT64, "3", "32,16,16");
+    (void)build_constant(b, "sizes", RMSNORM_INT64, "3", "32,16,16");
     (void)build_node(b, "Split axis=-1", "x,sizes", "q,k,v");
     (void)build_node(b, "Split axis=-1", "part", "left,right");
     (void)build_node(b, "Split axis=2 num_outputs=3", "x", "p,o,r");
@@ -228,16 +228,16 @@ static void elements_are_picked_and_repeated(void **state)
 {
     (void)state;
     (void)build_constant(b, "table", RMSNORM_FLOAT16, "1000,64", "0");
-    (void)build_value(b, "ids", BUILD_INT64, "B,S");
-    (void)build_value(b, "ids_any", BUILD_INT64, "*");
-    (void)build_constant(b, "i0", BUILD_INT64, "", "0");
-    (void)build_constant(b, "zero", BUILD_INT64, "1", "0");
-    (void)build_constant(b, "two", BUILD_INT64, "1", "2");
-    (void)build_constant(b, "minus", BUILD_INT64, "1", "-1");
-    (void)build_constant(b, "max", BUILD_INT64, "1", "9223372036854775807");
-    (void)build_constant(b, "axis1", BUILD_INT64, "1", "1");
-    (void)build_constant(b, "times", BUILD_INT64, "3", "1,2,1");
-    (void)build_constant(b, "wide", BUILD_INT64, "4", "2,1,1,1");
+    (void)build_value(b, "ids", RMSNORM_INT64, "B,S");
+    (void)build_value(b, "ids_any", RMSNORM_INT64, "*");
+    (void)build_constant(b, "i0", RMSNORM_INT64, "", "0");
+    (void)build_constant(b, "zero", RMSNORM_INT64, "1", "0");
+    (void)build_constant(b, "two", RMSNORM_INT64, "1", "2");
+    (void)build_constant(b, "minus", RMSNORM_INT64, "1", "-1");
+    (void)build_constant(b, "max", RMSNORM_INT64, "1", "9223372036854775807");
+    (void)build_constant(b, "axis1", RMSNORM_INT64, "1", "1");
+    (void)build_constant(b, "times", RMSNORM_INT64, "3", "1,2,1");
+    (void)build_constant(b, "wide", RMSNORM_INT64, "4", "2,1,1,1");
     (void)build_value(b, "rows", RMSNORM_FLOAT, "5,3");
     static const expected cases[] = {
         {"Gather", "table,ids", "float16:B,S,64"},
@@ -265,10 +265,10 @@ static void elements_are_picked_and_repeated(void **state)
 static void constants_have_their_types(void **state)
 {
     (void)state;
-    (void)build_constant(b, "dims", BUILD_INT64, "2", "2,7");
-    (void)build_constant(b, "start", BUILD_INT64, "", "0");
-    (void)build_constant(b, "step", BUILD_INT64, "", "1");
-    (void)build_constant(b, "limit", BUILD_INT64, "", "9");
+    (void)build_constant(b, "dims", RMSNORM_INT64, "2", "2,7");
+    (void)build_constant(b, "start", RMSNORM_INT64, "", "0");
+    (void)build_constant(b, "step", RMSNORM_INT64, "", "1");
+    (void)build_constant(b, "limit", RMSNORM_INT64, "", "9");
     static const expected cases[] = {
         {"Constant value=float16:[1,2,3]", "", "float16:3"},
         {"Constant value=int64:4", "", "int64:"},
@@ -328,13 +328,13 @@ static void only_the_rank_or_the_type_of_some(void **state)
 static void reshape_with_constants(void **state)
 {
     (void)state;
-    (void)build_constant(b, "split", BUILD_INT64, "4", "0,0,-1,16");
-    (void)build_constant(b, "flat", BUILD_INT64, "2", "-1,64");
-    (void)build_constant(b, "line", BUILD_INT64, "1", "-1");
-    (void)build_constant(b, "fit", BUILD_INT64, "2", "6,-1");
-    (void)build_value(b, "unknown", BUILD_INT64, "2");
-    (void)build_value(b, "longer", BUILD_INT64, "?");
-    (void)build_constant(b, "empty", BUILD_INT64, "2", "0,5");
+    (void)build_constant(b, "split", RMSNORM_INT64, "4", "0,0,-1,16");
+    (void)build_constant(b, "flat", RMSNORM_INT64, "2", "-1,64");
+    (void)build_constant(b, "line", RMSNORM_INT64, "1", "-1");
+    (void)build_constant(b, "fit", RMSNORM_INT64, "2", "6,-1");
+    (void)build_value(b, "unknown", RMSNORM_INT64, "2");
+    (void)build_value(b, "longer", RMSNORM_INT64, "?");
+    (void)build_constant(b, "empty", RMSNORM_INT64, "2", "0,5");
     static const expected cases[] = {
         {"Reshape", "x,split", "float:B,S,4,16"},
         {"Reshape", "x,flat", "float:?,64"},
@@ -359,10 +359,10 @@ static void names_pass_through_a_computed_reshape(void **state)
     (void)build_node(b, "Gather axis=0", "shape,i0", "batch");
     (void)build_node(b, "Shape start=1 end=2", "x", "length1");
     (void)build_node(b, "Gather axis=0", "shape,i1", "length");
-    (void)build_constant(b, "axis", BUILD_INT64, "1", "0");
+    (void)build_constant(b, "axis", RMSNORM_INT64, "1", "0");
     (void)build_node(b, "Unsqueeze", "batch,axis", "batch1");
-    (void)build_constant(b, "heads", BUILD_INT64, "1", "8");
-    (void)build_constant(b, "rest", BUILD_INT64, "1", "-1");
+    (void)build_constant(b, "heads", RMSNORM_INT64, "1", "8");
+    (void)build_constant(b, "rest", RMSNORM_INT64, "1", "-1");
     (void)build_node(b, "Concat axis=0", "batch1,length1,heads,rest", "wanted");
     (void)build_node(b, "Reshape", "x,wanted", "states");
     (void)build_node(b, "Transpose perm=[0,2,1,3]", "states", "turned");
@@ -386,7 +386,7 @@ static void numbers_of_shapes_are_computed(void **state)
     (void)state;
     (void)build_node(b, "Shape", "numbers", "shape");
     (void)build_node(b, "Slice starts=[1] ends=[3]", "shape", "tail");
-    (void)build_constant(b, "k2", BUILD_INT64, "", "2");
+    (void)build_constant(b, "k2", RMSNORM_INT64, "", "2");
     (void)build_node(b, "Mul", "tail,k2", "doubled"); /* 6,8 */
     (void)build_node(b, "Sub", "doubled,k2", "less"); /* 4,6 */
     (void)build_node(b, "Div", "less,k2", "halved");  /* 2,3 */
@@ -396,7 +396,7 @@ static void numbers_of_shapes_are_computed(void **state)
     (void)build_node(b, "ConstantOfShape", "large", "y");
     (void)build_node(b, "Shape", "x", "names");
     (void)build_node(b, "Slice starts=[0] ends=[1]", "names", "name");
-    (void)build_constant(b, "k1", BUILD_INT64, "1", "1");
+    (void)build_constant(b, "k1", RMSNORM_INT64, "1", "1");
     (void)build_node(b, "Mul", "name,k1", "kept");
     (void)build_node(b, "Add", "name,k1", "lost");
     (void)build_node(b, "Concat axis=0", "kept,lost,k1", "dims");
@@ -416,12 +416,12 @@ static void names_pass_through_where(void **state)
     (void)state;
     (void)build_value(b, "mask", RMSNORM_FLOAT, "1,1,S");
     (void)build_node(b, "Shape end=1", "x", "front");
-    (void)build_constant(b, "count", BUILD_INT64, "1", "3");
+    (void)build_constant(b, "count", RMSNORM_INT64, "1", "3");
     (void)build_node(b, "ConstantOfShape value=int64:[1]", "count", "ones");
-    (void)build_constant(b, "minus", BUILD_INT64, "", "-1");
+    (void)build_constant(b, "minus", RMSNORM_INT64, "", "-1");
     (void)build_node(b, "Mul", "ones,minus", "minuses");
-    (void)build_constant(b, "two", BUILD_INT64, "1", "2");
-    (void)build_constant(b, "free", BUILD_INT64, "1", "-1");
+    (void)build_constant(b, "two", RMSNORM_INT64, "1", "2");
+    (void)build_constant(b, "free", RMSNORM_INT64, "1", "-1");
     (void)build_node(b, "Concat axis=0", "front,two,free", "wanted");
     (void)build_node(b, "Equal", "wanted,minuses", "is_free");
     (void)build_node(b, "Where", "is_free,ones,wanted", "dims");

@@ -90,7 +90,7 @@ static void operands_that_contradict_each_other(void **state)
     (void)state;
     (void)build_constant(b, "half", RMSNORM_FLOAT16, "64", "1");
     (void)build_constant(b, "w", RMSNORM_FLOAT, "32,8", "0");
-    (void)build_constant(b, "shape", BUILD_INT64, "2", "5,5");
+    (void)build_constant(b, "shape", RMSNORM_INT64, "2", "5,5");
     (void)build_node(b, "Add", "x,numbers", "a");
     (void)build_node(b, "Mul", "x,half", "m");
     (void)build_node(b, "MatMul", "x,w", "p");
@@ -189,7 +189,7 @@ static void branches_that_agree(void **state)
 static void what_a_loop_carries_keeps_its_type(void **state)
 {
     (void)state;
-    (void)build_value(b, "rounds", BUILD_INT64, "");
+    (void)build_value(b, "rounds", RMSNORM_INT64, "");
     (void)build_value(b, "going", BUILD_BOOL, "");
     const size_t loop = build_node(b, "Loop", "rounds,going,x", "carried,gathered");
     (void)build_node(b, "Scan num_scan_inputs=1", "x,numbers", "state,rows");
@@ -371,11 +371,11 @@ static void numbers_out_of_every_range(void **state)
 {
     (void)state;
     (void)build_value(b, "huge", RMSNORM_FLOAT, "9223372036854775807,9223372036854775807");
-    (void)build_constant(b, "many", BUILD_INT64, "20", "1");
-    (void)build_constant(b, "far", BUILD_INT64, "1", "9223372036854775807");
-    (void)build_constant(b, "near", BUILD_INT64, "1", "-9223372036854775807");
-    (void)build_constant(b, "line", BUILD_INT64, "1", "-1");
-    (void)build_constant(b, "none", BUILD_INT64, "1", "0");
+    (void)build_constant(b, "many", RMSNORM_INT64, "20", "1");
+    (void)build_constant(b, "far", RMSNORM_INT64, "1", "9223372036854775807");
+    (void)build_constant(b, "near", RMSNORM_INT64, "1", "-9223372036854775807");
+    (void)build_constant(b, "line", RMSNORM_INT64, "1", "-1");
+    (void)build_constant(b, "none", RMSNORM_INT64, "1", "0");
     (void)build_node(b, "Reshape", "huge,line", "a");
     (void)build_node(b, "Reshape", "x,many", "c");
     (void)build_node(b, "Unsqueeze", "x,far", "d");
@@ -471,7 +471,7 @@ static void every_rule_takes_whatever_comes(void **state)
     (void)build_value(b, "deep", RMSNORM_FLOAT, "1,1,1,1,1,1,1,1,1,1,1,1,1,1,2,2");
     (void)build_value(b, "open", RMSNORM_FLOAT, "...,1,1,1,1,1,1,1,1,1,1,1,1,1,1,2,2");
     (void)build_value(b, "point", RMSNORM_FLOAT, "");
-    (void)build_constant(b, "list", BUILD_INT64, "3", "0,1,2");
+    (void)build_constant(b, "list", RMSNORM_INT64, "3", "0,1,2");
     char outputs[64];
     size_t made = 0;
     for (size_t i = 0; i < sizeof odd_ops / sizeof odd_ops[0]; i++) {

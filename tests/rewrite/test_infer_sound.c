@@ -132,7 +132,7 @@ static build *make(const plan *p, bool blurred)
                           blurred ? blur(p->dims[i], text) : p->dims[i]);
     }
     for (size_t i = 0; i < CONSTANTS; i++) {
-        (void)build_constant(b, value_name(GIVEN + i, name), BUILD_INT64, constants[i][0], constants[i][1]);
+        (void)build_constant(b, value_name(GIVEN + i, name), RMSNORM_INT64, constants[i][0], constants[i][1]);
     }
     for (size_t i = 0; i < p->count; i++) {
         (void)build_node(b, p->lines[i].op, p->lines[i].inputs, value_name(GIVEN + CONSTANTS + i, name));

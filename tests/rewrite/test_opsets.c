@@ -14,7 +14,7 @@ static void check(const raise_case *cases, size_t count)
     for (size_t i = 0; i < count; i++) {
         build *const b = build_begin(cases[i].from);
         (void)build_value(b, "x", RMSNORM_FLOAT, "2,3");
-        (void)build_value(b, "i", BUILD_INT64, "1");
+        (void)build_value(b, "i", RMSNORM_INT64, "1");
         const size_t node = build_node(b, cases[i].op, cases[i].inputs, cases[i].outputs);
         const rmsnorm_status status =
             rmsnorm_opset_check_raise(rmsnorm_ir_node_at(b->ir, node), cases[i].from, cases[i].to);
