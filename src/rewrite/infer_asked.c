@@ -92,14 +92,15 @@ bool rmsnorm_asked_content(const rmsnorm_asked *asked, size_t slot, rmsnorm_cont
 
 rmsnorm_status rmsnorm_asked_fault(const rmsnorm_asked *asked, const char *format, ...)
 {
-    char sentence[800];
+    char sentence[1024];
+    const rmsnorm_ir_words label = rmsnorm_ir_label(asked->ir, asked->node);
+    const int length = snprintf(sentence, sizeof sentence, "%s: ", label.text); /* shorter than the words' room */
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(sentence, sizeof sentence, format, arguments);
+    vsnprintf(sentence + length, sizeof sentence - (size_t)length, format, arguments);
     va_end(arguments);
     rmsnorm_text_clean(sentence);
-    const rmsnorm_ir_words label = rmsnorm_ir_label(asked->ir, asked->node);
-    return rmsnorm_ir_add_fault(asked->ir, asked->node, rmsnorm_ir_format(asked->ir, "%s: %s", label.text, sentence));
+    return rmsnorm_ir_add_fault(asked->ir, asked->node, rmsnorm_ir_format(asked->ir, "%s", sentence));
 }
 
 rmsnorm_status rmsnorm_asked_axis_fault(const rmsnorm_asked *asked, const rmsnorm_known *known)

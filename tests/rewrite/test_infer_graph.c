@@ -407,6 +407,28 @@ static void numbers_out_of_every_range(void **state)
     assert_string_equal(build_type(b, "w"), "int64:3");
 }
 
+/* Names are whatever a file has. */
+static void sentences_are_one_line(void **state)
+{
+    (void)state;
+    char longest[600];
+    memset(longest, 'n', sizeof longest);
+    memcpy(longest, "Neg @", 5);
+    longest[sizeof longest - 1] = '\0';
+    (void)build_value(b, "y\n\x1b[1m", RMSNORM_FLOAT, "B,S");
+    (void)build_value(b, "z", RMSNORM_FLOAT16, "B,S,64");
+    (void)build_node(b, "Neg @n\n\xff", "x", "y\n\x1b[1m");
+    (void)build_node(b, longest, "x", "z");
+    const char *const text = faults();
+    const char *const second = strchr(text, '\n'); /* the only one, between the two */
+    static const char first[] =
+        "node \"n??\": \"y??[1m\" is said to be float (B,S), but from what goes in it is float (B,S,64)";
+    assert_memory_equal(text, first, sizeof first - 1);
+    assert_ptr_equal(second, text + sizeof first - 1);
+    assert_null(strchr(second + 1, '\n'));
+    assert_non_null(strstr(second, "\"z\" is said to be float16 (B,S,64), but from what goes in it is float (B,S,64)"));
+}
+
 /* Every operator with what it does not expect: nothing, scalars, the deepest tensors. */
 static const char *const odd_ops[] = {"Sqrt",
                                       "Cast",
@@ -510,6 +532,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(names_in_other_domains_are_others, setup, teardown),
         cmocka_unit_test_setup_teardown(resolve_reads_attributes, setup, teardown),
         cmocka_unit_test_setup_teardown(numbers_out_of_every_range, setup, teardown),
+        cmocka_unit_test_setup_teardown(sentences_are_one_line, setup, teardown),
         cmocka_unit_test_setup_teardown(every_rule_takes_whatever_comes, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
