@@ -71,7 +71,12 @@ typedef struct rmsnorm_value {
  * maps, optionals, sparse tensors) are refused. Initializers and tensor
  * attributes of element types other than the four keep dtype and shape and have NULL data. No value is defined twice,
  * whether by inputs, initializers or node outputs, and none is listed twice as an output; inputs, outputs and
- * initializers have names. Nodes stand in the file's order. Sparse initializers and data in other files are refused. */
+ * initializers have names. Nodes stand in the file's order. Sparse initializers are refused.
+ *
+ * Data in other files (external_data) is read into memory, so that a file that changes later changes nothing: a location
+ * is relative to the model's folder and stays in or below it, symbolic links followed (where the model's name is a link
+ * itself, the folder it leads to counts as well); what stands there is a regular file. A model from a stream has no folder,
+ * so there such data is refused. */
 typedef struct rmsnorm_graph {
     const char *name;
     const rmsnorm_node *nodes;

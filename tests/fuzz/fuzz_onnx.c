@@ -51,7 +51,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     rmsnorm_source source = rmsnorm_source_memory("FILE", data, size);
     rmsnorm_model *model;
-    const rmsnorm_status status = rmsnorm_model_load(&source, &model);
+    const rmsnorm_status status = rmsnorm_model_load(&source, NULL, &model);
     fuzz_check_status(status);
     if (status == RMSNORM_OK) {
         const rmsnorm_graph *const graph = rmsnorm_model_graph(model);
