@@ -84,7 +84,7 @@ static uint64_t copy_inside(int from, uint64_t at, int to, uint64_t size)
 
 rmsnorm_file_copied rmsnorm_file_copy(int from, uint64_t at, int to, uint64_t size)
 {
-    uint8_t piece[1 << 15];
+    uint8_t piece[1 << 14];
     for (uint64_t done = copy_inside(from, at, to, size); done < size;) {
         const size_t wanted = size - done < sizeof piece ? (size_t)(size - done) : sizeof piece;
         const ssize_t count = pread(from, piece, wanted, (off_t)(at + done));
