@@ -124,8 +124,9 @@ static rmsnorm_status read_number(const char *where, const Onnx__TensorProto *pr
     *number = 0;
     bool sound = text == NULL || text[0] != '\0';
     for (const char *at = text; sound && at != NULL && *at != '\0'; at++) {
-        sound = *at >= '0' && *at <= '9' && *number <= (INT64_MAX - 9) / 10;
-        *number = sound ? *number * 10 + (uint64_t)(*at - '0') : 0;
+        const uint64_t digit = (uint64_t)(*at - '0');
+        sound = *at >= '0' && *at <= '9' && *number <= (INT64_MAX - digit) / 10;
+        *number = sound ? *number * 10 + digit : 0;
     }
     RMSNORM_CHECK(sound, RMSNORM_MALFORMED,
                   "%s has \"" RMSNORM_NAME "\" as the %s of its data; a decimal number of 63 bits is allowed", where,
