@@ -69,7 +69,8 @@ typedef struct rmsnorm_value {
  * inputs[input_count], stand default_count more: declared inputs that an initializer of the same name gives a value,
  * which a caller may replace (ONNX calls it a default). Inputs and outputs of another kind than tensors (sequences,
  * maps, optionals, sparse tensors) are refused. Initializers and tensor
- * attributes of element types other than the four keep dtype and shape and have NULL data. No value is defined twice,
+ * attributes of the four element types, int32 and int64 hold their data, in this host's byte order; those of other types
+ * keep dtype and shape and have NULL data. No value is defined twice,
  * whether by inputs, initializers or node outputs, and none is listed twice as an output; inputs, outputs and
  * initializers have names. Nodes stand in the file's order. Sparse initializers are refused.
  *

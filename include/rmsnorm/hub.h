@@ -7,6 +7,7 @@
  *   rmsnorm_package_open(folder, &package);                      package.h
  *   free(folder);
  *
+ * Limits: 256 files beside README.md, 4 MiB each, 32 MiB together; 5 redirects of one request.
  * What is fetched, and how it is kept: docs/packages.md. Needs librmsnorm_webgpu; a build of it without libcurl answers from
  * the cache alone, and with RMSNORM_NOT_BUILT where that does not suffice. */
 #ifndef RMSNORM_HUB_H
@@ -31,11 +32,12 @@ typedef struct rmsnorm_fetch_options {
         *endpoint; /* an address with https, or http to a loopback host; NULL: HF_ENDPOINT, else the public Hub */
     const char *
         cache; /* the folder; NULL: HF_HUB_CACHE, HF_HOME/hub, XDG_CACHE_HOME/huggingface/hub or the same in ~/.cache */
-    const char *token;                /* sent to the endpoint alone; NULL: HF_TOKEN; "": none */
-    bool offline;                     /* only what is cached; HF_HUB_OFFLINE=1 does the same */
-    uint32_t timeout_ms;              /* to connect, and without 32 KiB of answer, before a connection is given up */
-    uint32_t retries;                 /* after a fault of the connection, and after the answers 408, 429 and 5xx */
-    uint64_t max_file_size, max_size; /* bytes, of one file and of all; no more than rmsnorm_package_open takes */
+    const char *token;   /* sent to the endpoint alone; NULL: HF_TOKEN; "": none */
+    bool offline;        /* only what is cached; HF_HUB_OFFLINE=1 does the same */
+    uint32_t timeout_ms; /* to connect, and without 32 KiB of answer, before a connection is given up */
+    uint32_t retries;    /* after a fault of the connection, and after the answers 408, 429 and 5xx */
+    uint64_t max_file_size,
+        max_size; /* bytes, of one file and of all; more than the limits above is as much as they are */
     rmsnorm_fetch_progress *progress; /* NULL: none */
     void *context;                    /* its first argument */
 } rmsnorm_fetch_options;
@@ -50,8 +52,10 @@ typedef struct rmsnorm_fetch_options {
 
 /* The package ORG/NAME of a Hub, whole and with every digest checked. *folder is what rmsnorm_package_open takes, to be released
  * with free(); commit may be NULL. A commit that is cached needs no network; a version does, to learn its commit, unless offline.
- * Any number of threads and processes may fetch into the same cache. RMSNORM_NOT_FOUND: no such package, version or commit;
- * RMSNORM_MALFORMED: what the server sent is not what it should be; RMSNORM_IO, RMSNORM_TIMED_OUT: the network, or the disk. */
+ * Any number of threads and processes may fetch into the same cache. What is cached and not as it was fetched is made anew, or
+ * refused when offline. RMSNORM_NOT_FOUND: no such package, version or commit; RMSNORM_MALFORMED: what the server sent, or offline
+ * the cache has, is not what it should be, or is of another version than was asked for; RMSNORM_IO, RMSNORM_TIMED_OUT: the network,
+ * or the disk. */
 RMSNORM_API rmsnorm_status rmsnorm_package_fetch(const char *name, const rmsnorm_fetch_options *options, char **folder,
                                                  char commit[RMSNORM_COMMIT_TEXT]);
 

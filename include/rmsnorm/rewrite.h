@@ -39,7 +39,7 @@ typedef struct rmsnorm_node_attribute {
     const int64_t *ints;
     const float *floats;
     size_t count;          /* of ints or floats */
-    rmsnorm_tensor tensor; /* data may be NULL: not known */
+    rmsnorm_tensor tensor; /* data may be NULL: not known, or of an element type that is not kept */
 } rmsnorm_node_attribute;
 
 /* ---- The intermediate representation --------------------------------------------------------- */
@@ -55,6 +55,7 @@ typedef struct rmsnorm_ir_value {
     bool constant;       /* the same in every run: no caller can replace it */
     bool output;         /* of its graph */
     bool made;           /* by a rewrite: a node's result, or a constant that has data */
+    bool gone;           /* a constant that nothing uses since a rewrite */
     size_t maker;        /* node; RMSNORM_NO_INDEX: an input or a constant */
     const size_t *users; /* nodes, in any graph, one entry for each slot; none that are gone */
     size_t user_count;
@@ -93,7 +94,7 @@ RMSNORM_API int64_t rmsnorm_ir_opset(const rmsnorm_ir *ir, const char *domain);
 RMSNORM_API void rmsnorm_ir_fix_opset(rmsnorm_ir *ir, const char *why);
 
 /* Adding, in this order: a graph's values, then its nodes in their order, then the graphs inside. Of a value, name,
- * graph, type, open, constant and output are read; of a node, everything but the last three members. Arrays are copied,
+ * graph, type, open, constant and output are read; of a node, everything but gone, previous and next. Arrays are copied,
  * except strings, attributes and data, which stay the caller's and must outlive the rmsnorm_ir. A value may be the
  * output of one node. */
 RMSNORM_API rmsnorm_status rmsnorm_ir_add_graph(rmsnorm_ir *ir, size_t owner, size_t *graph);

@@ -56,6 +56,8 @@ RMSNORM_API const char *rmsnorm_version(void);
 typedef enum rmsnorm_dtype {
     RMSNORM_UNDEFINED = 0,
     RMSNORM_FLOAT = 1,
+    RMSNORM_INT32 = 6, /* in models alone (graph.h): no operator takes it */
+    RMSNORM_INT64 = 7, /* as int32 */
     RMSNORM_FLOAT16 = 10,
     RMSNORM_DOUBLE = 11,
     RMSNORM_BFLOAT16 = 16

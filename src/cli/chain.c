@@ -19,6 +19,13 @@ const char *rmsnorm_cli_node_label(const rmsnorm_cli_chain *chain, size_t node, 
     return text;
 }
 
+void rmsnorm_cli_name_node(const rmsnorm_cli_chain *chain, size_t node)
+{
+    char label[RMSNORM_CLI_LABEL];
+    (void)rmsnorm_cli_fail("%s: %s: %s", chain->path, rmsnorm_cli_node_label(chain, node, label),
+                           rmsnorm_cli_sentence());
+}
+
 static int compare_names(const void *a, const void *b)
 {
     const rmsnorm_cli_value *const *first = a;
@@ -74,38 +81,24 @@ static void collect_values(rmsnorm_cli_chain *chain)
     qsort(chain->by_name, chain->value_count, sizeof *chain->by_name, compare_names);
 }
 
-static int resolve_constant(rmsnorm_cli_chain *chain, size_t index)
+/* A primitive, or neither that nor an operator of the library. Functions of the model that are called so come not here. */
+static int resolve_other(rmsnorm_cli_chain *chain, size_t index)
 {
-    const rmsnorm_node *node = &chain->graph->nodes[index];
-    char label[RMSNORM_CLI_LABEL];
-    (void)rmsnorm_cli_node_label(chain, index, label);
-    for (size_t i = 0; i < node->input_count; ++i) {
-        if (node->inputs[i][0] != '\0') {
-            return rmsnorm_cli_fail("%s: %s has the input '%s', a Constant has none", chain->path, label,
-                                    node->inputs[i]);
+    const rmsnorm_node *source = &chain->graph->nodes[index];
+    char names[RMSNORM_CLI_PRIMITIVES];
+    if (source->domain[0] == '\0' && rmsnorm_cli_primitive_known(source->op_type)) {
+        if (rmsnorm_cli_primitive_resolve(source, rmsnorm_model_opset(chain->model, ""),
+                                          &chain->nodes[index].primitive) != RMSNORM_CLI_DONE) {
+            rmsnorm_cli_name_node(chain, index);
+            return RMSNORM_CLI_BAD;
         }
-    }
-    if (node->output_count == 1 && node->outputs[0][0] == '\0') {
-        return rmsnorm_cli_fail("%s: %s has an output without a name, a Constant has one with a name", chain->path,
-                                label);
-    }
-    if (node->output_count != 1 || node->attribute_count != 1) {
-        return rmsnorm_cli_fail("%s: %s has %zu outputs and %zu attributes, a Constant has one of each", chain->path,
-                                label, node->output_count, node->attribute_count);
-    }
-    rmsnorm_cli_value *value = &chain->values[find_value(chain, node->outputs[0])];
-    const rmsnorm_node_attribute *attribute = &node->attributes[0];
-    if (strcmp(attribute->name, "value") == 0 && attribute->kind == RMSNORM_NODE_ATTRIBUTE_TENSOR) {
-        value->tensor = attribute->tensor;
         return RMSNORM_CLI_DONE;
     }
-    if (strcmp(attribute->name, "value_float") == 0 && attribute->kind == RMSNORM_NODE_ATTRIBUTE_FLOAT) {
-        value->scalar = attribute->f;
-        value->tensor = (rmsnorm_tensor){.dtype = RMSNORM_FLOAT, .data = &value->scalar};
-        return RMSNORM_CLI_DONE;
-    }
-    return rmsnorm_cli_fail("%s: %s has the attribute '%s', allowed are value (a tensor) and value_float (a number)",
-                            chain->path, label, attribute->name);
+    (void)rmsnorm_cli_fail("%s: %s", chain->path, rmsnorm_last_error());
+    return rmsnorm_operator_find(source->domain, source->op_type, 0) != NULL /* of another opset */
+               ? RMSNORM_CLI_BAD
+               : rmsnorm_cli_fail("%s; of ai.onnx %s are run as well", rmsnorm_cli_sentence(),
+                                  rmsnorm_cli_primitive_names(names));
 }
 
 static int resolve_node(rmsnorm_cli_chain *chain, size_t index)
@@ -113,14 +106,16 @@ static int resolve_node(rmsnorm_cli_chain *chain, size_t index)
     const rmsnorm_node *source = &chain->graph->nodes[index];
     rmsnorm_cli_node *node = &chain->nodes[index];
     const rmsnorm_status status = rmsnorm_node_resolve(chain->model, source, &node->op, &node->attributes);
-    /* No operator of the library, and no function of the model that is called so. */
-    if (status == RMSNORM_NOT_FOUND && strcmp(source->op_type, "Constant") == 0 && source->domain[0] == '\0') {
-        return resolve_constant(chain, index);
+    if (status == RMSNORM_NOT_FOUND && resolve_other(chain, index) != RMSNORM_CLI_DONE) {
+        return RMSNORM_CLI_BAD;
     }
-    if (status != RMSNORM_OK) {
+    if (status != RMSNORM_OK && status != RMSNORM_NOT_FOUND) {
         return rmsnorm_cli_fail("%s: %s", chain->path, rmsnorm_last_error());
     }
-    chain->steps[chain->step_count++] = (rmsnorm_cli_step){source->name, node->op, &node->attributes};
+    if (node->primitive == NULL || !rmsnorm_cli_primitive_is_constant(node->primitive)) {
+        chain->steps[chain->step_count++] =
+            (rmsnorm_cli_step){source->name, node->op, &node->attributes, node->primitive, source};
+    }
     return RMSNORM_CLI_DONE;
 }
 

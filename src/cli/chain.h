@@ -1,4 +1,4 @@
-/* chain.h: a model made of the library's operators and Constant nodes, checked once, then run on any number of input sets. */
+/* chain.h: a model made of the library's operators and primitives, checked once, then run on any number of input sets. */
 #ifndef RMSNORM_CLI_CHAIN_H
 #define RMSNORM_CLI_CHAIN_H
 
@@ -16,7 +16,7 @@ const rmsnorm_graph *rmsnorm_cli_chain_graph(const rmsnorm_cli_chain *chain);
 
 /* Takes the inputs, in the order of graph->inputs, all present, and what replaces the defaults behind them (NULL where the
  * initializer serves; defaults may be NULL as a whole): checks them against the declared types and shapes, and every
- * node and the declared outputs by shape inference. Results of an earlier run are released. The data stays the caller's. */
+ * node and the declared outputs by shape inference. The outputs are of the four types. Results of an earlier run are released. The data stays the caller's. */
 int rmsnorm_cli_chain_prepare(rmsnorm_cli_chain *chain, const rmsnorm_tensor *const *inputs,
                               const rmsnorm_tensor *const *defaults);
 
@@ -26,7 +26,7 @@ int rmsnorm_cli_chain_compute(rmsnorm_cli_chain *chain, const rmsnorm_cli_contex
 /* Element type and shape of graph->outputs[index] once prepared, with data once computed, until the next rmsnorm_cli_chain_prepare. */
 const rmsnorm_tensor *rmsnorm_cli_chain_output(const rmsnorm_cli_chain *chain, size_t index);
 
-/* The operators with their attribute values in effect. */
+/* The operators and primitives but for the Constants, with their attribute values in effect. */
 const rmsnorm_cli_step *rmsnorm_cli_chain_steps(const rmsnorm_cli_chain *chain, size_t *count);
 
 #endif

@@ -6,21 +6,29 @@
 #include <stdint.h>
 
 #include "chain.h"
+#include "primitive.h"
 
 #define RMSNORM_CLI_NONE SIZE_MAX /* no value in a slot, no node that makes a value, no last use: kept */
+
+/* Whose a value's data is. */
+typedef enum rmsnorm_cli_owner {
+    RMSNORM_CLI_OTHERS,      /* the model's or the caller's */
+    RMSNORM_CLI_OF_RUN,      /* from rmsnorm_run_alloc */
+    RMSNORM_CLI_OF_PRIMITIVE /* from malloc */
+} rmsnorm_cli_owner;
 
 typedef struct rmsnorm_cli_value {
     const char *name;
     rmsnorm_tensor tensor;
     size_t maker;    /* the node that makes it; RMSNORM_CLI_NONE: an input or an initializer */
     size_t last_use; /* the node after which it can go; RMSNORM_CLI_NONE: a graph output */
-    bool owned;      /* tensor.data is from rmsnorm_run_alloc */
-    float scalar;    /* the data of a Constant with value_float */
+    rmsnorm_cli_owner owner;
 } rmsnorm_cli_value;
 
 typedef struct rmsnorm_cli_node {
-    const rmsnorm_operator *op; /* NULL: a Constant, whose value is ready */
+    const rmsnorm_operator *op; /* NULL: a primitive */
     rmsnorm_attributes attributes;
+    const rmsnorm_cli_primitive *primitive;
     size_t *inputs, *outputs; /* values by slot */
 } rmsnorm_cli_node;
 
@@ -45,6 +53,9 @@ struct rmsnorm_cli_chain {
 /* "node 3 'norm' (com.microsoft::SkipSimplifiedLayerNormalization)" */
 #define RMSNORM_CLI_LABEL 256
 const char *rmsnorm_cli_node_label(const rmsnorm_cli_chain *chain, size_t node, char text[RMSNORM_CLI_LABEL]);
+
+/* Puts the file and the node in front of the sentence. */
+void rmsnorm_cli_name_node(const rmsnorm_cli_chain *chain, size_t node);
 
 /* Releases what the last run computed. */
 void rmsnorm_cli_chain_clear(rmsnorm_cli_chain *chain);

@@ -85,30 +85,44 @@ static void gather(rmsnorm_cli_chain *chain, size_t index)
     }
 }
 
-/* The sentence, with the node in front. */
-static void name_node(const rmsnorm_cli_chain *chain, size_t index)
+static int infer_node(rmsnorm_cli_chain *chain, size_t index)
 {
-    char label[RMSNORM_CLI_LABEL];
-    (void)rmsnorm_cli_fail("%s: %s: %s", chain->path, rmsnorm_cli_node_label(chain, index, label),
-                           rmsnorm_cli_sentence());
+    const rmsnorm_node *source = &chain->graph->nodes[index];
+    const rmsnorm_cli_node *node = &chain->nodes[index];
+    gather(chain, index);
+    if (node->op != NULL) {
+        return rmsnorm_infer(node->op, &node->attributes, chain->input_tensors, source->input_count,
+                             chain->output_tensors, source->output_count, NULL) == RMSNORM_OK
+                   ? RMSNORM_CLI_DONE
+                   : rmsnorm_cli_fail_library();
+    }
+    bool made;
+    const int code =
+        rmsnorm_cli_primitive_infer(node->primitive, source, chain->input_tensors, chain->output_tensors[0], &made);
+    chain->values[node->outputs[0]].owner = made ? RMSNORM_CLI_OF_PRIMITIVE : RMSNORM_CLI_OTHERS;
+    return code;
 }
 
 static int infer(rmsnorm_cli_chain *chain)
 {
     for (size_t i = 0; i < chain->graph->node_count; ++i) {
-        const rmsnorm_cli_node *node = &chain->nodes[i];
-        if (node->op == NULL) {
-            continue;
-        }
-        gather(chain, i);
-        if (rmsnorm_infer(node->op, &node->attributes, chain->input_tensors, chain->graph->nodes[i].input_count,
-                          chain->output_tensors, chain->graph->nodes[i].output_count, NULL) != RMSNORM_OK) {
-            (void)rmsnorm_cli_fail_library();
-            name_node(chain, i);
+        if (infer_node(chain, i) != RMSNORM_CLI_DONE) {
+            rmsnorm_cli_name_node(chain, i);
             return RMSNORM_CLI_BAD;
         }
     }
     return RMSNORM_CLI_DONE;
+}
+
+/* Files and reports take the four types. */
+static int check_output_type(const rmsnorm_cli_chain *chain, size_t index)
+{
+    const rmsnorm_dtype dtype = rmsnorm_cli_chain_output(chain, index)->dtype;
+    return dtype == RMSNORM_UNDEFINED || rmsnorm_dtype_size(dtype) > 0
+               ? RMSNORM_CLI_DONE
+               : rmsnorm_cli_fail(
+                     "%s: output '%s' is of the element type %s, allowed are float, float16, bfloat16, double",
+                     chain->path, chain->graph->outputs[index].name, rmsnorm_dtype_name(dtype));
 }
 
 static int check_all(rmsnorm_cli_chain *chain, const rmsnorm_tensor *const *defaults)
@@ -130,6 +144,7 @@ static int check_all(rmsnorm_cli_chain *chain, const rmsnorm_tensor *const *defa
     }
     for (size_t i = 0; i < graph->output_count && code == RMSNORM_CLI_DONE; ++i) {
         code = check_declared("output", &graph->outputs[i], rmsnorm_cli_chain_output(chain, i), &bound);
+        code = code == RMSNORM_CLI_DONE ? check_output_type(chain, i) : code;
     }
     free(bound.items);
     return code;
@@ -137,30 +152,50 @@ static int check_all(rmsnorm_cli_chain *chain, const rmsnorm_tensor *const *defa
 
 static void release(rmsnorm_cli_chain *chain, rmsnorm_cli_value *value)
 {
-    if (value->owned) {
+    if (value->owner == RMSNORM_CLI_OF_RUN) {
         rmsnorm_tensor_release(&value->tensor, &chain->options);
-        value->owned = false;
+    } else if (value->owner == RMSNORM_CLI_OF_PRIMITIVE) {
+        free(value->tensor.data);
+        value->tensor.data = NULL;
     }
+    value->owner = RMSNORM_CLI_OTHERS;
+}
+
+/* The outputs of a node; a primitive's may be there since the inference. */
+static int compute_outputs(rmsnorm_cli_chain *chain, size_t index, const rmsnorm_cli_context *context)
+{
+    const rmsnorm_node *source = &chain->graph->nodes[index];
+    const rmsnorm_cli_node *node = &chain->nodes[index];
+    if (node->op == NULL && (rmsnorm_cli_primitive_is_constant(node->primitive) ||
+                             chain->values[node->outputs[0]].owner == RMSNORM_CLI_OF_PRIMITIVE)) {
+        return RMSNORM_CLI_DONE;
+    }
+    gather(chain, index);
+    const int code =
+        node->op != NULL
+            ? rmsnorm_cli_context_run(context, node->op, &node->attributes, chain->input_tensors, source->input_count,
+                                      chain->output_tensors, source->output_count)
+            : rmsnorm_cli_primitive_compute(node->primitive, source, chain->input_tensors, chain->output_tensors[0]);
+    for (size_t j = 0; j < source->output_count && code == RMSNORM_CLI_DONE; ++j) {
+        if (node->outputs[j] != RMSNORM_CLI_NONE) {
+            chain->values[node->outputs[j]].owner = node->op != NULL ? RMSNORM_CLI_OF_RUN : RMSNORM_CLI_OF_PRIMITIVE;
+        }
+    }
+    return code;
 }
 
 static int compute_node(rmsnorm_cli_chain *chain, size_t index, const rmsnorm_cli_context *context)
 {
     const rmsnorm_node *source = &chain->graph->nodes[index];
     const rmsnorm_cli_node *node = &chain->nodes[index];
-    gather(chain, index);
-    const int code = rmsnorm_cli_context_run(context, node->op, &node->attributes, chain->input_tensors,
-                                             source->input_count, chain->output_tensors, source->output_count);
+    const int code = compute_outputs(chain, index, context);
     if (code != RMSNORM_CLI_DONE) {
-        name_node(chain, index);
+        rmsnorm_cli_name_node(chain, index);
         return code;
     }
     for (size_t j = 0; j < source->output_count; ++j) {
-        if (node->outputs[j] != RMSNORM_CLI_NONE) {
-            rmsnorm_cli_value *value = &chain->values[node->outputs[j]];
-            value->owned = true;
-            if (value->last_use == index) { /* nobody reads it */
-                release(chain, value);
-            }
+        if (node->outputs[j] != RMSNORM_CLI_NONE && chain->values[node->outputs[j]].last_use == index) {
+            release(chain, &chain->values[node->outputs[j]]); /* nobody reads it */
         }
     }
     for (size_t j = 0; j < source->input_count; ++j) {
@@ -175,13 +210,8 @@ void rmsnorm_cli_chain_clear(rmsnorm_cli_chain *chain)
 {
     for (size_t i = 0; i < chain->value_count; ++i) {
         release(chain, &chain->values[i]);
-    }
-    for (size_t i = 0; chain->nodes != NULL && i < chain->graph->node_count; ++i) {
-        const rmsnorm_cli_node *node = &chain->nodes[i];
-        for (size_t j = 0; node->op != NULL && node->outputs != NULL && j < chain->graph->nodes[i].output_count; ++j) {
-            if (node->outputs[j] != RMSNORM_CLI_NONE) {
-                chain->values[node->outputs[j]].tensor = (rmsnorm_tensor){.rank = RMSNORM_UNKNOWN};
-            }
+        if (chain->values[i].maker != RMSNORM_CLI_NONE) {
+            chain->values[i].tensor = (rmsnorm_tensor){.rank = RMSNORM_UNKNOWN};
         }
     }
 }
@@ -206,17 +236,9 @@ int rmsnorm_cli_chain_compute(rmsnorm_cli_chain *chain, const rmsnorm_cli_contex
 {
     chain->options = context->options;
     for (size_t i = 0; i < chain->graph->node_count; ++i) {
-        const int code = chain->nodes[i].op != NULL ? compute_node(chain, i, context) : RMSNORM_CLI_DONE;
+        const int code = compute_node(chain, i, context);
         if (code != RMSNORM_CLI_DONE) {
             return code;
-        }
-    }
-    for (size_t i = 0; i < chain->graph->output_count; ++i) {
-        const rmsnorm_tensor *output = rmsnorm_cli_chain_output(chain, i);
-        if (output->data == NULL && rmsnorm_tensor_count(output) != 0) {
-            return rmsnorm_cli_fail(
-                "%s: output '%s' is of the element type %s, allowed are float, float16, bfloat16, double", chain->path,
-                chain->graph->outputs[i].name, rmsnorm_dtype_name(output->dtype));
         }
     }
     return RMSNORM_CLI_DONE;

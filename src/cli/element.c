@@ -52,6 +52,23 @@ static uint16_t half_of_float(float value)
     return (uint16_t)(sign | ((rest - 0x38000000U + 0xfffU + ((rest >> 13) & 1U)) >> 13));
 }
 
+/* Rounded to odd: where the float is not exact, that neighbour of the value whose last bit is 1. Rounding it on to a narrower
+ * type then gives what rounding the double at once would give, with no middle that the first rounding made. */
+static float odd_float(double value)
+{
+    const float nearest = (float)value;
+    const uint32_t bits = bits_of_float(nearest);
+    if (isnan(value) || (double)nearest == value || (bits & 1U) != 0) {
+        return nearest;
+    }
+    return float_of_bits(fabs((double)nearest) > fabs(value) ? bits - 1 : bits + 1);
+}
+
+size_t rmsnorm_cli_element_size(rmsnorm_dtype dtype)
+{
+    return dtype == RMSNORM_INT32 ? 4 : dtype == RMSNORM_INT64 ? 8 : rmsnorm_dtype_size(dtype);
+}
+
 double rmsnorm_cli_element(const rmsnorm_tensor *tensor, int64_t index)
 {
     float single;
@@ -78,15 +95,16 @@ double rmsnorm_cli_smallest_normal(rmsnorm_dtype dtype)
 void rmsnorm_cli_element_store(rmsnorm_tensor *tensor, int64_t index, double value)
 {
     const float single = (float)value;
-    const uint32_t bits = bits_of_float(single);
+    const float odd = odd_float(value);
+    const uint32_t bits = bits_of_float(odd);
     uint16_t narrow;
     switch (tensor->dtype) {
     case RMSNORM_FLOAT16:
-        narrow = half_of_float(single);
+        narrow = half_of_float(odd);
         memcpy((char *)tensor->data + 2 * index, &narrow, sizeof narrow);
         break;
     case RMSNORM_BFLOAT16:
-        narrow = isnan(single) ? 0x7fc0U : (uint16_t)((bits + 0x7fffU + ((bits >> 16) & 1U)) >> 16);
+        narrow = isnan(odd) ? 0x7fc0U : (uint16_t)((bits + 0x7fffU + ((bits >> 16) & 1U)) >> 16);
         memcpy((char *)tensor->data + 2 * index, &narrow, sizeof narrow);
         break;
     case RMSNORM_DOUBLE:
@@ -95,6 +113,28 @@ void rmsnorm_cli_element_store(rmsnorm_tensor *tensor, int64_t index, double val
     default:
         memcpy((char *)tensor->data + 4 * index, &single, sizeof single);
         break;
+    }
+}
+
+int64_t rmsnorm_cli_element_integer(const rmsnorm_tensor *tensor, int64_t index)
+{
+    int32_t narrow;
+    int64_t wide;
+    if (tensor->dtype == RMSNORM_INT32) {
+        memcpy(&narrow, (const char *)tensor->data + 4 * index, sizeof narrow);
+        return narrow;
+    }
+    memcpy(&wide, (const char *)tensor->data + 8 * index, sizeof wide);
+    return wide;
+}
+
+void rmsnorm_cli_element_store_integer(rmsnorm_tensor *tensor, int64_t index, int64_t value)
+{
+    const uint32_t narrow = (uint32_t)(uint64_t)value;
+    if (tensor->dtype == RMSNORM_INT32) {
+        memcpy((char *)tensor->data + 4 * index, &narrow, sizeof narrow);
+    } else {
+        memcpy((char *)tensor->data + 8 * index, &value, sizeof value);
     }
 }
 

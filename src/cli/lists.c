@@ -61,7 +61,8 @@ int rmsnorm_cli_nearest(const char *word, rmsnorm_cli_candidate candidate, const
     const char *name;
     for (size_t i = 0; (name = candidate(table, i)) != NULL; ++i) {
         const size_t slips = distance(word, name);
-        const size_t allowed = strlen(name) / 3 > 2 ? strlen(name) / 3 : strlen(name) < 4 ? 1 : 2;
+        const size_t shorter = strlen(word) < strlen(name) ? strlen(word) : strlen(name);
+        const size_t allowed = shorter < 6 ? shorter > 1 : shorter / 3;
         if (slips <= allowed && (nearest < 0 || slips < least)) {
             nearest = (int)i;
             least = slips;

@@ -7,6 +7,7 @@
 
 #include "cli.h"
 #include "operand.h"
+#include "primitive.h"
 
 enum {
     OP = 1,
@@ -37,24 +38,28 @@ static const rmsnorm_cli_option options[] = {
     {BATCH_INVARIANT, 0, "batch-invariant", NULL, "WebGPU: a row's bits do not depend on how many rows there are"},
 };
 
+/* %s: the primitives. */
+static const char about[] =
+    "Runs a model made of the RMS normalization operators and of what decomposed ones consist of, or one operator.\n"
+    "What they consist of, of ai.onnx from opset 7 on, is computed plainly, on the CPU whatever the device:\n"
+    "%s.\n\n"
+    "A model's FILEs fill its declared inputs in order, those given by name left out. A declared input that the model\n"
+    "gives a value itself (an initializer) takes another by --input alone. An operator's INPUTs fill its\n"
+    "slots in order; _ leaves an optional one out. Of an operator's outputs the first is computed, and those asked\n"
+    "for with -o. Outputs that go to no file are summarized. Nothing is written unless everything could be\n"
+    "computed; several files appear together or not at all.\n\n"
+    "A FILE is X.npy, X.npy:bfloat16 (2-byte items), X.pb (ONNX TensorProto), X.safetensors:TENSOR, or - for\n"
+    "standard input or output; when an output goes to -, the report goes to standard error. A .safetensors output\n"
+    "holds its tensor alone: an existing file with other tensors is not replaced. In DIR/NAME.npy the bytes of NAME\n"
+    "other than letters, digits, _, - and a . that is not the first become %%XX.\n" RMSNORM_CLI_RANDOM_HELP
+    "WebGPU takes float and float16; on the CPU a row's bits never depend on other rows.\n";
+
 static const rmsnorm_cli_usage usage = {
     .command = "run",
     .synopsis = "MODEL.onnx [--input NAME=FILE | FILE]... [--output NAME=FILE]... [--output-dir DIR]\n"
                 "--op [DOMAIN::]NAME [--attr NAME=VALUE]... [-o OUTPUT[=FILE]]... INPUT...\n"
                 "--kernel FOLDER [--attr NAME=VALUE]... [-o OUTPUT[=FILE]]... INPUT...\n"
                 "--kernel ORG/NAME --version N [--attr NAME=VALUE]... [-o OUTPUT[=FILE]]... INPUT...",
-    .text =
-        "Runs a model made of the RMS normalization operators, or one operator.\n\n"
-        "A model's FILEs fill its declared inputs in order, those given by name left out. A declared input that the model\n"
-        "gives a value itself (an initializer) takes another by --input alone. An operator's INPUTs fill its\n"
-        "slots in order; _ leaves an optional one out. Of an operator's outputs the first is computed, and those asked\n"
-        "for with -o. Outputs that go to no file are summarized. Nothing is written unless everything could be\n"
-        "computed; several files appear together or not at all.\n\n"
-        "A FILE is X.npy, X.npy:bfloat16 (2-byte items), X.pb (ONNX TensorProto), X.safetensors:TENSOR, or - for\n"
-        "standard input or output; when an output goes to -, the report goes to standard error. A .safetensors output\n"
-        "holds its tensor alone: an existing file with other tensors is not replaced. In DIR/NAME.npy the bytes of NAME\n"
-        "other than letters, digits, _, - and a . that is not the first become %XX.\n" RMSNORM_CLI_RANDOM_HELP
-        "WebGPU takes float and float16; on the CPU a row's bits never depend on other rows.\n",
     .options = options,
     .option_count = sizeof options / sizeof options[0],
     .again = 1UL << ATTRIBUTE | 1UL << INPUT | 1UL << OUTPUT,
@@ -244,7 +249,12 @@ static int run(const rmsnorm_cli_args *args, rmsnorm_cli_request *request)
 
 int rmsnorm_cli_run(int argc, char **argv)
 {
-    rmsnorm_cli_args args = {.usage = &usage, .argc = argc, .argv = argv};
+    char names[RMSNORM_CLI_PRIMITIVES];
+    char page[sizeof about + RMSNORM_CLI_PRIMITIVES];
+    (void)snprintf(page, sizeof page, about, rmsnorm_cli_primitive_names(names));
+    rmsnorm_cli_usage with_names = usage;
+    with_names.text = page;
+    rmsnorm_cli_args args = {.usage = &with_names, .argc = argc, .argv = argv};
     rmsnorm_cli_request request = {.op = NULL};
     const int end = parse(&args, &request);
     const int code = end == RMSNORM_CLI_END ? run(&args, &request) : rmsnorm_cli_stopped(end);

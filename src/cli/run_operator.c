@@ -90,7 +90,7 @@ static int plan_outputs(const rmsnorm_cli_request *request, const char *const *w
 
 static int finish(const rmsnorm_cli_request *request, const call *state)
 {
-    const rmsnorm_cli_step step = {NULL, state->op, &state->attributes};
+    const rmsnorm_cli_step step = {.op = state->op, .attributes = &state->attributes};
     const rmsnorm_cli_report_data data = {NULL, &step, 1, state->results, state->result_count, &request->context};
     return rmsnorm_cli_deliver(&data, request->directory, request->json);
 }

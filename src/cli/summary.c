@@ -78,6 +78,16 @@ static void print_output(FILE *file, const rmsnorm_cli_output *output)
     fprintf(file, "%s\n", measured.count > FIRST_VALUES ? ", ..." : "");
 }
 
+static const char *name_of(const rmsnorm_cli_step *step)
+{
+    return step->op != NULL ? step->op->name : step->source->op_type;
+}
+
+static const char *domain_of(const rmsnorm_cli_step *step)
+{
+    return step->op != NULL ? step->op->domain : step->source->domain;
+}
+
 static void report_text(FILE *file, const rmsnorm_cli_report_data *data)
 {
     char attributes[RMSNORM_CLI_ATTRIBUTES];
@@ -88,8 +98,11 @@ static void report_text(FILE *file, const rmsnorm_cli_report_data *data)
             rmsnorm_cli_show(file, step->node);
             fprintf(file, " = ");
         }
-        fprintf(file, "%s::%s %s\n", rmsnorm_cli_domain(step->op->domain), step->op->name,
-                rmsnorm_cli_attributes(step->op, step->attributes, attributes));
+        const char *text = step->op != NULL
+                               ? rmsnorm_cli_attributes(step->op, step->attributes, attributes)
+                               : rmsnorm_cli_primitive_attributes(step->primitive, step->source, attributes);
+        fprintf(file, "%s::%s%s%s\n", rmsnorm_cli_domain(domain_of(step)), name_of(step), text[0] == '\0' ? "" : " ",
+                text);
     }
     if (data->step_count > STEPS_SHOWN) {
         fprintf(file, "... and %zu more nodes (--json lists all)\n", data->step_count - STEPS_SHOWN);
@@ -149,9 +162,11 @@ static void report_json(const rmsnorm_cli_report_data *data)
         if (step->node != NULL) {
             (void)json_object_set_new(node, "name", rmsnorm_cli_json_text(step->node));
         }
-        (void)json_object_set_new(node, "operator", json_string(step->op->name));
-        (void)json_object_set_new(node, "domain", json_string(rmsnorm_cli_domain(step->op->domain)));
-        (void)json_object_set_new(node, "attributes", rmsnorm_cli_json_attributes(step->op, step->attributes));
+        (void)json_object_set_new(node, "operator", json_string(name_of(step)));
+        (void)json_object_set_new(node, "domain", json_string(rmsnorm_cli_domain(domain_of(step))));
+        json_t *values = step->op != NULL ? rmsnorm_cli_json_attributes(step->op, step->attributes)
+                                          : rmsnorm_cli_primitive_json_attributes(step->primitive, step->source);
+        (void)json_object_set_new(node, "attributes", values);
         (void)json_array_append_new(nodes, node);
     }
     json_t *outputs = json_array();

@@ -6,13 +6,16 @@
 
 #include "context.h"
 #include "outputs.h"
+#include "primitive.h"
 #include "rmsnorm/rmsnorm.h"
 
-/* One operator of the run, with its attribute values in effect. */
+/* One operator or primitive of the run, with its attribute values in effect. */
 typedef struct rmsnorm_cli_step {
-    const char *node; /* the node's name, or NULL for a single operator */
-    const rmsnorm_operator *op;
+    const char *node;           /* the node's name, or NULL for a single operator */
+    const rmsnorm_operator *op; /* NULL: a primitive, whose attributes are in `source` */
     const rmsnorm_attributes *attributes;
+    const rmsnorm_cli_primitive *primitive;
+    const rmsnorm_node *source;
 } rmsnorm_cli_step;
 
 typedef struct rmsnorm_cli_report_data {

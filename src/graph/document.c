@@ -56,7 +56,9 @@ static rmsnorm_status load(rmsnorm_source *source, const char *path, rmsnorm_doc
     RMSNORM_TRY(rmsnorm_scopes_open(file, document->proto->graph, &document->budget, &document->scopes));
     RMSNORM_TRY(rmsnorm_document_find_data(document));
     const size_t most = (SIZE_MAX - IR_BASE) / IR_FACTOR;
-    return rmsnorm_document_fill(document, IR_BASE + IR_FACTOR * (size < most ? size : most));
+    RMSNORM_TRY(rmsnorm_document_fill(document, IR_BASE + IR_FACTOR * (size < most ? size : most)));
+    const rmsnorm_status status = rmsnorm_ir_infer(document->ir);
+    return status == RMSNORM_OK ? RMSNORM_OK : rmsnorm_fail(status, "%s: %s", file, rmsnorm_last_error());
 }
 
 rmsnorm_status rmsnorm_document_load(rmsnorm_source *source, const char *path, rmsnorm_document **document)

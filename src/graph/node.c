@@ -55,6 +55,8 @@ bool rmsnorm_attribute_kind_of(const Onnx__AttributeProto *proto, rmsnorm_node_a
         {ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__INT, RMSNORM_NODE_ATTRIBUTE_INT},
         {ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__FLOAT, RMSNORM_NODE_ATTRIBUTE_FLOAT},
         {ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__TENSOR, RMSNORM_NODE_ATTRIBUTE_TENSOR},
+        {ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__INTS, RMSNORM_NODE_ATTRIBUTE_INTS},
+        {ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__FLOATS, RMSNORM_NODE_ATTRIBUTE_FLOATS},
     };
     const uint32_t set = fields_set(proto);
     *kind = RMSNORM_NODE_ATTRIBUTE_OTHER;
@@ -67,7 +69,7 @@ bool rmsnorm_attribute_kind_of(const Onnx__AttributeProto *proto, rmsnorm_node_a
         const bool stated = proto->type == kinds[i].type;
         if (stated || (proto->type == ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__UNDEFINED && set == bit)) {
             *kind = kinds[i].kind;
-            /* A number that is 0 may be left out; a tensor may not. */
+            /* A number that is 0 may be left out, and a list may be empty; a tensor must be there. */
             return set == bit || (set == 0 && kinds[i].kind != RMSNORM_NODE_ATTRIBUTE_TENSOR);
         }
     }

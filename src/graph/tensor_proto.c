@@ -3,6 +3,7 @@
 #include "graph/bytes.h"
 #include "graph/wire.h"
 #include "operator/error.h"
+#include "operator/size.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -33,7 +34,7 @@ static void list_fields(const Onnx__TensorProto *proto, data_field *fields)
 /* The typed field that onnx.proto prescribes for an element type. */
 static int typed_field(rmsnorm_dtype dtype)
 {
-    return dtype == RMSNORM_FLOAT ? FLOATS : dtype == RMSNORM_DOUBLE ? DOUBLES : INTS;
+    return dtype == RMSNORM_FLOAT ? FLOATS : dtype == RMSNORM_DOUBLE ? DOUBLES : dtype == RMSNORM_INT64 ? LONGS : INTS;
 }
 
 /* The one field that holds the elements, with as many as the shape says. */
@@ -57,7 +58,7 @@ static rmsnorm_status choose_field(const char *where, const Onnx__TensorProto *p
         }
     }
     const bool raw = chosen->item == 1;
-    const uint64_t wanted = raw ? count * rmsnorm_dtype_size(tensor->dtype) : count;
+    const uint64_t wanted = raw ? count * rmsnorm_item_size(tensor->dtype) : count;
     RMSNORM_CHECK(chosen->count > 0 || wanted == 0, RMSNORM_MALFORMED,
                   "%s has no data for the %" PRIu64 " elements of its shape", where, count);
     RMSNORM_CHECK(chosen->count == wanted, RMSNORM_MALFORMED,
@@ -80,7 +81,7 @@ static rmsnorm_status narrow(const char *where, const data_field *field, uint16_
 
 static rmsnorm_status copy_elements(const char *where, const data_field *field, rmsnorm_tensor *tensor)
 {
-    const size_t item = rmsnorm_dtype_size(tensor->dtype);
+    const size_t item = rmsnorm_item_size(tensor->dtype);
     if (field->item > item) {
         return narrow(where, field, tensor->data);
     }
@@ -144,7 +145,7 @@ rmsnorm_status rmsnorm_tensor_proto_convert(const char *where, const Onnx__Tenso
     rmsnorm_tensor result;
     RMSNORM_TRY(rmsnorm_shape_set(&result, where, (rmsnorm_dtype)proto->data_type, proto->n_dims, proto->dims));
     const char *const own_name = proto->name != NULL ? proto->name : "";
-    const size_t item = rmsnorm_dtype_size(result.dtype);
+    const size_t item = any_type ? rmsnorm_item_size(result.dtype) : rmsnorm_dtype_size(result.dtype);
     if (item == 0 && any_type) {
         *tensor = result;
         *name = own_name;

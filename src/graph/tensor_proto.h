@@ -8,8 +8,9 @@
 #include "onnx.pb-c.h"
 
 /* The tensor of a message, in new memory that holds name too. A TensorProto of an element type other than the four is
- * refused, or with any_type gives a descriptor: type and shape, NULL data. Elements in another file are read from there;
- * external NULL: they are refused. `where` ("x.onnx: initializer "w"") begins every sentence. */
+ * refused; with any_type int32 and int64 are read as well, and the others give a descriptor: type and shape, NULL data.
+ * Elements in another file are read from there; external NULL: they are refused. `where` ("x.onnx: initializer "w"") begins
+ * every sentence. */
 rmsnorm_status rmsnorm_tensor_proto_convert(const char *where, const Onnx__TensorProto *proto, bool any_type,
                                             rmsnorm_external *external, rmsnorm_tensor *tensor, const char **name);
 

@@ -36,11 +36,13 @@ static void drop_data(Onnx__TensorProto *proto)
     free(proto->float_data);
     free(proto->double_data);
     free(proto->int32_data);
+    free(proto->int64_data);
     proto->raw_data = (ProtobufCBinaryData){0, NULL};
     proto->float_data = NULL;
     proto->double_data = NULL;
     proto->int32_data = NULL;
-    proto->n_float_data = proto->n_double_data = proto->n_int32_data = 0;
+    proto->int64_data = NULL;
+    proto->n_float_data = proto->n_double_data = proto->n_int32_data = proto->n_int64_data = 0;
 }
 
 static rmsnorm_status convert(const builder *b, const char *where, Onnx__TensorProto *proto, rmsnorm_tensor *tensor)
@@ -172,6 +174,13 @@ static rmsnorm_status view_attribute(const builder *b, const rmsnorm_node *node,
     }
     attribute->i = proto->i;
     attribute->f = proto->f;
+    if (attribute->kind == RMSNORM_NODE_ATTRIBUTE_INTS) {
+        attribute->ints = proto->ints;
+        attribute->count = proto->n_ints;
+    } else if (attribute->kind == RMSNORM_NODE_ATTRIBUTE_FLOATS) {
+        attribute->floats = proto->floats;
+        attribute->count = proto->n_floats;
+    }
     if (attribute->kind != RMSNORM_NODE_ATTRIBUTE_TENSOR) {
         return RMSNORM_OK;
     }

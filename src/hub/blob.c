@@ -95,6 +95,13 @@ static rmsnorm_status receive(const fetching *the, int file, bool *resumed)
     bool right;
     struct stat before;
     *resumed = fstat(file, &before) == 0 && before.st_size > 0;
+    if (*resumed &&
+        (uint64_t)before.st_size >= the->size) { /* nothing is left to be asked for: it was not named in time */
+        *resumed = false;
+        if (ftruncate(file, 0) != 0) {
+            return rmsnorm_cache_fail(the->cache, the->blob->path, "emptied");
+        }
+    }
     RMSNORM_TRY(rmsnorm_http_ask(the->http, &request, &reply));
     *resumed = reply.resumed;
     RMSNORM_TRY(read_file(the, file));

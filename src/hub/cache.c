@@ -27,7 +27,9 @@ rmsnorm_status rmsnorm_cache_fail(const rmsnorm_cache *cache, const char *what, 
 
 int rmsnorm_cache_enter(int parent, const char *name, bool make)
 {
-    if (make && mkdirat(parent, name, 0777) != 0 && errno != EEXIST) {
+    if (make && mkdirat(parent, name, 0777) == 0) {
+        (void)fsync(parent);
+    } else if (make && errno != EEXIST) {
         return -1;
     }
     return openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);

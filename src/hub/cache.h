@@ -2,6 +2,7 @@
  *
  *   CACHE/kernels--ORG--NAME/refs/v1                                   a commit
  *                           /snapshots/COMMIT/build/webgpu/FILE        a link to ../../../../blobs/ETAG
+ *                                            /build/rmsnorm.incomplete   build/webgpu until it is whole
  *                           /blobs/ETAG, ETAG.incomplete
  *   CACHE/.locks/kernels--ORG--NAME/rmsnorm.lock, ETAG.lock
  *
@@ -41,7 +42,15 @@ rmsnorm_status rmsnorm_cache_keep(const rmsnorm_cache *cache, const char *etag, 
 /* blobs/ETAG.incomplete is worth nothing. */
 void rmsnorm_cache_drop(const rmsnorm_cache *cache, const char *etag);
 
-/* The file of a snapshot, below its folder: "README.md", "build/webgpu/manifest.json". In place of what is there. */
-rmsnorm_status rmsnorm_cache_place(const rmsnorm_cache *cache, const char *commit, const char *path, const char *etag);
+/* A file of a snapshot, and the blob that it is. */
+typedef struct rmsnorm_placed {
+    const char *name, *etag;
+} rmsnorm_placed;
+
+/* build/webgpu of a snapshot with these files and no others, all at once and in place of whatever is there. */
+rmsnorm_status rmsnorm_cache_place(const rmsnorm_cache *cache, const char *commit, const rmsnorm_placed *files,
+                                   size_t count);
+/* A file in the snapshot's own folder: README.md. */
+rmsnorm_status rmsnorm_cache_place_card(const rmsnorm_cache *cache, const char *commit, const rmsnorm_placed *card);
 
 #endif

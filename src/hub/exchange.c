@@ -202,9 +202,13 @@ static rmsnorm_status judge(CURLcode code, const rmsnorm_url *url, rmsnorm_excha
         return exchange->stopped;
     }
     RMSNORM_CHECK(code != CURLE_OUT_OF_MEMORY, RMSNORM_OUT_OF_MEMORY, "%s: no memory for a request", name);
+    const char *const said = message[0] != '\0' ? message : curl_easy_strerror(code);
+    RMSNORM_CHECK(
+        code != CURLE_PEER_FAILED_VERIFICATION, RMSNORM_IO,
+        "%s: %s: %.200s is not trusted: %s; CURL_CA_BUNDLE or SSL_CERT_FILE can name the authorities that are", name,
+        label, url->host, said);
     *again = is_passing(code);
-    return rmsnorm_fail(RMSNORM_IO, "%s: %s: %.200s: %s", name, label, url->host,
-                        message[0] != '\0' ? message : curl_easy_strerror(code));
+    return rmsnorm_fail(RMSNORM_IO, "%s: %s: %.200s: %s", name, label, url->host, said);
 }
 
 rmsnorm_status rmsnorm_exchange_run(rmsnorm_http *http, const rmsnorm_url *url, rmsnorm_exchange *exchange, bool *again)

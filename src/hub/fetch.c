@@ -3,6 +3,7 @@
 
 #include "rmsnorm/hub.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -74,20 +75,32 @@ static rmsnorm_status remember_commit(call *the)
 
 /* ---- What is cached --------------------------------------------------------------------------- */
 
+/* A version that was asked for is the package's own, whatever branch it lies in. */
+static rmsnorm_status check_version(const call *the, int64_t version)
+{
+    RMSNORM_CHECK(the->settings.version == 0 || the->settings.version == version, RMSNORM_MALFORMED,
+                  "%s: version %" PRId64 " was asked for, but by its " RMSNORM_METADATA
+                  " what %s has is version %" PRId64,
+                  the->settings.name, the->settings.version, the->settings.branch, version);
+    return RMSNORM_OK;
+}
+
 /* The one judge of a package is the one who opens it. */
 static rmsnorm_status check_snapshot(const call *the, char **folder)
 {
     rmsnorm_package *package;
     *folder = rmsnorm_cache_snapshot(&the->settings, the->settings.commit);
     RMSNORM_CHECK(*folder != NULL, RMSNORM_OUT_OF_MEMORY, "%s: no memory for a path", the->settings.name);
-    const rmsnorm_status status = rmsnorm_package_open(*folder, &package);
+    rmsnorm_status status = rmsnorm_package_open(*folder, &package);
+    if (status == RMSNORM_OK) {
+        status = check_version(the, package->version);
+        rmsnorm_package_close(package);
+    }
     if (status != RMSNORM_OK) {
         free(*folder);
         *folder = NULL;
-        return status;
     }
-    rmsnorm_package_close(package);
-    return RMSNORM_OK;
+    return status;
 }
 
 /* ---- What is missing -------------------------------------------------------------------------- */
@@ -142,6 +155,7 @@ static rmsnorm_status fetch_parcel(call *the, parcel *all)
     if (status != RMSNORM_OK) {
         return rmsnorm_fail(status, "%s: %s", the->settings.name, rmsnorm_last_error());
     }
+    RMSNORM_TRY(check_version(the, metadata.version));
     for (size_t i = 0; i < metadata.file_count; ++i) {
         RMSNORM_TRY(add_file(the, metadata.files[i].name, &metadata.files[i].digest, all));
     }
@@ -164,20 +178,23 @@ static rmsnorm_status fetch_card(call *the)
     if (status != RMSNORM_OK) {
         return status == RMSNORM_NOT_FOUND ? RMSNORM_OK : status; /* a package need not have one */
     }
-    return rmsnorm_cache_place(&the->cache, the->settings.commit, "README.md", blob.etag);
+    return rmsnorm_cache_place_card(&the->cache, the->settings.commit, &(rmsnorm_placed){"README.md", blob.etag});
 }
 
-/* metadata.json is the last to get its place: a snapshot that has it is whole. */
 static rmsnorm_status fetch_files(call *the)
 {
     parcel all = {.count = 0};
     RMSNORM_TRY(fetch_parcel(the, &all));
     RMSNORM_TRY(check_parcel(the, &all));
     RMSNORM_TRY(fetch_card(the));
-    for (size_t i = all.count; i-- > 0;) {
-        RMSNORM_TRY(rmsnorm_cache_place(&the->cache, the->settings.commit, all.blobs[i].path, all.blobs[i].etag));
+    rmsnorm_placed *const placed = rmsnorm_arena_allocate(&the->arena, all.count * sizeof *placed);
+    if (placed == NULL) {
+        return RMSNORM_OUT_OF_MEMORY;
     }
-    return RMSNORM_OK;
+    for (size_t i = 0; i < all.count; ++i) {
+        placed[i] = (rmsnorm_placed){all.files[i].name, all.blobs[i].etag};
+    }
+    return rmsnorm_cache_place(&the->cache, the->settings.commit, placed, all.count);
 }
 
 static rmsnorm_status fetch_locked(call *the, char **folder)
@@ -241,7 +258,9 @@ static rmsnorm_status fetch(call *the, char **folder)
     RMSNORM_CHECK(!the->settings.offline || status != RMSNORM_NOT_FOUND, RMSNORM_NOT_FOUND,
                   "%s: commit %s is not in the cache %.200s, and the network is not used: offline", the->settings.name,
                   the->settings.commit, the->settings.cache);
-    RMSNORM_CHECK(!the->settings.offline, status, "%s, and the network is not used: offline", rmsnorm_last_error());
+    RMSNORM_CHECK(!the->settings.offline, status,
+                  "%s: what is in the cache is not right (%s), and the network is not used: offline",
+                  the->settings.name, rmsnorm_last_error());
     return fetch_missing(the, folder);
 }
 

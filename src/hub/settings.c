@@ -56,6 +56,7 @@ static rmsnorm_status choose_revision(const rmsnorm_fetch_options *options, rmsn
     if (revision == NULL) {
         RMSNORM_CHECK(options->version > 0, RMSNORM_INVALID_ARGUMENT,
                       "%s: version is %" PRId64 ", allowed is 1 or more", settings->name, options->version);
+        settings->version = options->version;
         (void)snprintf(settings->branch, sizeof settings->branch, "v%" PRId64, options->version);
         return RMSNORM_OK;
     }

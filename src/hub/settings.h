@@ -7,6 +7,7 @@
 
 typedef struct rmsnorm_hub_settings {
     const char *name; /* "org/name" */
+    int64_t version;  /* 0 where the commit is given */
     char branch[24];  /* "v1"; "" where the commit is given */
     char commit[RMSNORM_COMMIT_TEXT];
     const char *endpoint, *token; /* token NULL: none */

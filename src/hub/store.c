@@ -5,6 +5,7 @@
 
 #include "hub/store.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -33,6 +34,60 @@ static bool write_all(int file, const char *data, size_t size)
     return true;
 }
 
+enum { DEEPEST = 64 }; /* folders in folders that are removed: each is open meanwhile */
+
+static bool remove_tree(int parent, const char *name, int depth);
+
+/* Takes the descriptor over. */
+static bool empty(int folder, int depth)
+{
+    DIR *const stream = fdopendir(folder);
+    if (stream == NULL) {
+        (void)close(folder);
+        return false;
+    }
+    bool done = true;
+    const struct dirent *entry;
+    while (done && (errno = 0, entry = readdir(stream)) != NULL) {
+        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0) {
+            done = remove_tree(folder, entry->d_name, depth);
+        }
+    }
+    const int error = errno;
+    (void)closedir(stream);
+    errno = error;
+    return done && error == 0;
+}
+
+static bool remove_tree(int parent, const char *name, int depth)
+{
+    if (unlinkat(parent, name, 0) == 0 || errno == ENOENT) {
+        return true;
+    }
+    const int error = errno;
+    const int folder = depth < DEEPEST ? rmsnorm_cache_enter(parent, name, false) : -1;
+    if (folder < 0) {
+        errno = error;
+        return false;
+    }
+    return empty(folder, depth + 1) && unlinkat(parent, name, AT_REMOVEDIR) == 0;
+}
+
+bool rmsnorm_store_remove(int folder, const char *name)
+{
+    return remove_tree(folder, name, 0);
+}
+
+/* A file gets its final name, in place of what is there, were it a folder. */
+static bool give_name(int folder, const char *name, int final_folder, const char *final_name)
+{
+    if (renameat(folder, name, final_folder, final_name) == 0) {
+        return true;
+    }
+    return errno == EISDIR && rmsnorm_store_remove(final_folder, final_name) &&
+           renameat(folder, name, final_folder, final_name) == 0;
+}
+
 /* The spare file, on the disk, gets its name; it is closed in any case. */
 static rmsnorm_status name_spare(const rmsnorm_cache *cache, int file, bool written, int folder, const char *name)
 {
@@ -43,14 +98,14 @@ static rmsnorm_status name_spare(const rmsnorm_cache *cache, int file, bool writ
         error = errno;
     }
     errno = error;
-    done = done && renameat(cache->blobs, SPARE, folder, name) == 0;
+    done = done && give_name(cache->blobs, SPARE, folder, name);
     (void)fsync(folder);
     return done ? RMSNORM_OK : rmsnorm_cache_fail(cache, name, "written");
 }
 
 rmsnorm_status rmsnorm_store_text(const rmsnorm_cache *cache, int folder, const char *name, const char *text)
 {
-    (void)unlinkat(cache->blobs, SPARE, 0);
+    (void)rmsnorm_store_remove(cache->blobs, SPARE);
     const int file = openat(cache->blobs, SPARE, MAKE | O_EXCL, 0666);
     if (file < 0) {
         return rmsnorm_cache_fail(cache, name, "written");
@@ -65,7 +120,10 @@ int rmsnorm_cache_open_blob(const rmsnorm_cache *cache, const char *etag, bool i
     char name[192];
     (void)snprintf(name, sizeof name, "%s%s", etag, incomplete ? ENDING : "");
     const int flags = incomplete ? MAKE : O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK;
-    const int file = openat(cache->blobs, name, flags, 0666);
+    int file = openat(cache->blobs, name, flags, 0666);
+    if (file < 0 && errno == EISDIR && rmsnorm_store_remove(cache->blobs, name)) { /* only where it is to be written */
+        file = openat(cache->blobs, name, flags, 0666);
+    }
     struct stat status;
     if (file >= 0 && (fstat(file, &status) != 0 || !S_ISREG(status.st_mode))) {
         (void)close(file);
@@ -79,7 +137,7 @@ rmsnorm_status rmsnorm_cache_keep(const rmsnorm_cache *cache, const char *etag, 
 {
     char name[192];
     (void)snprintf(name, sizeof name, "%s" ENDING, etag);
-    if (fsync(file) != 0 || renameat(cache->blobs, name, cache->blobs, etag) != 0) {
+    if (fsync(file) != 0 || !give_name(cache->blobs, name, cache->blobs, etag)) {
         return rmsnorm_cache_fail(cache, etag, "written");
     }
     (void)fsync(cache->blobs);
@@ -93,7 +151,7 @@ void rmsnorm_cache_drop(const rmsnorm_cache *cache, const char *etag)
     (void)unlinkat(cache->blobs, name, 0);
 }
 
-/* ---- Snapshots -------------------------------------------------------------------------------- */
+/* ---- Links ------------------------------------------------------------------------------------ */
 
 /* Where links cannot be made: the file once more. */
 static rmsnorm_status copy_blob(const rmsnorm_cache *cache, const char *etag, int folder, const char *name)
@@ -114,42 +172,19 @@ static rmsnorm_status copy_blob(const rmsnorm_cache *cache, const char *etag, in
     return status;
 }
 
-static rmsnorm_status link_blob(const rmsnorm_cache *cache, const char *etag, int depth, int folder, const char *name)
+rmsnorm_status rmsnorm_store_link(const rmsnorm_cache *cache, const char *etag, int depth, int folder, const char *name)
 {
     static const char up[] = "../../../../";
     char target[192];
     (void)snprintf(target, sizeof target, "%.*sblobs/%s", 3 * depth, up, etag);
-    (void)unlinkat(cache->blobs, SPARE, 0);
+    (void)rmsnorm_store_remove(cache->blobs, SPARE);
     if (symlinkat(target, cache->blobs, SPARE) != 0) {
         return errno == EPERM || errno == EOPNOTSUPP || errno == ENOSYS ? copy_blob(cache, etag, folder, name)
                                                                         : rmsnorm_cache_fail(cache, name, "written");
     }
-    if (renameat(cache->blobs, SPARE, folder, name) != 0) {
+    if (!give_name(cache->blobs, SPARE, folder, name)) {
         return rmsnorm_cache_fail(cache, name, "written");
     }
     (void)fsync(folder);
     return RMSNORM_OK;
-}
-
-rmsnorm_status rmsnorm_cache_place(const rmsnorm_cache *cache, const char *commit, const char *path, const char *etag)
-{
-    const char *steps[] = {"snapshots", commit, "build", "webgpu"};
-    const char *const slash = strrchr(path, '/');
-    const int depth = slash != NULL ? 4 : 2; /* the files are a package's: its README.md, or in build/webgpu */
-    int folder = cache->folder;
-    for (int i = 0; i < depth; ++i) {
-        const int next = rmsnorm_cache_enter(folder, steps[i], true);
-        const int error = errno;
-        if (folder != cache->folder) {
-            (void)close(folder);
-        }
-        errno = error;
-        if (next < 0) {
-            return rmsnorm_cache_fail(cache, steps[i], "made");
-        }
-        folder = next;
-    }
-    const rmsnorm_status status = link_blob(cache, etag, depth, folder, slash != NULL ? slash + 1 : path);
-    (void)close(folder);
-    return status;
 }

@@ -1,4 +1,4 @@
-/* store.h: what cache.c and store.c share. */
+/* store.h: what cache.c, store.c and snapshot.c share. */
 #ifndef RMSNORM_HUB_STORE_H
 #define RMSNORM_HUB_STORE_H
 
@@ -12,5 +12,12 @@ int rmsnorm_cache_enter(int parent, const char *name, bool make);
 
 /* A small file, complete or not at all, in place of what is there. */
 rmsnorm_status rmsnorm_store_text(const rmsnorm_cache *cache, int folder, const char *name, const char *text);
+
+/* In a folder, the link to a blob, whose folder is as many steps above; a copy where there are no links. In place of what is there. */
+rmsnorm_status rmsnorm_store_link(const rmsnorm_cache *cache, const char *etag, int depth, int folder,
+                                  const char *name);
+
+/* Whatever has the name goes, a folder with all that is in it; no link is followed. false: errno tells. */
+bool rmsnorm_store_remove(int folder, const char *name);
 
 #endif

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "operator/error.h"
+#include "operator/meant.h"
 #include "operator/schema.h"
 #include "operator/text.h"
 
@@ -101,6 +102,26 @@ void rmsnorm_attributes_init(const rmsnorm_operator *op, rmsnorm_attributes *att
     }
 }
 
+/* The refusal of a name, with the attributes that there are and the one that was probably meant. */
+static rmsnorm_status not_found(const rmsnorm_operator *op, const char *name, size_t length)
+{
+    const int shown = (int)(length < 100 ? length : 100);
+    const char *meant = NULL;
+    size_t least = RMSNORM_NOT_MEANT;
+    rmsnorm_words words = {""};
+    rmsnorm_text list = {words.text, sizeof words.text, 0};
+    for (size_t i = 0; i < op->attribute_count; ++i) {
+        const char *const candidate = op->attributes[i].name;
+        const size_t errors = rmsnorm_meant_distance(name, length, candidate, 3);
+        meant = errors < least ? candidate : meant;
+        least = errors < least ? errors : least;
+        rmsnorm_text_add(&list, "%s%s", i == 0 ? "" : ", ", candidate);
+    }
+    return rmsnorm_fail(RMSNORM_INVALID_ARGUMENT, "%s: no attribute '%.*s'%s%s%s allowed: %s", op->name, shown, name,
+                        meant != NULL ? "; did you mean '" : ";", meant != NULL ? meant : "", meant != NULL ? "'?" : "",
+                        words.text);
+}
+
 /* The attribute that a call names, given by its first `length` characters. */
 static rmsnorm_status find(const char *function, const rmsnorm_operator *op, const rmsnorm_attributes *attributes,
                            const char *name, size_t length, const rmsnorm_attribute **found)
@@ -114,13 +135,7 @@ static rmsnorm_status find(const char *function, const rmsnorm_operator *op, con
             return RMSNORM_OK;
         }
     }
-    rmsnorm_words words = {""};
-    rmsnorm_text list = {words.text, sizeof words.text, 0};
-    for (size_t i = 0; i < op->attribute_count; ++i) {
-        rmsnorm_text_add(&list, "%s%s", i == 0 ? "" : ", ", op->attributes[i].name);
-    }
-    return rmsnorm_fail(RMSNORM_INVALID_ARGUMENT, "%s: no attribute '%.*s'; allowed: %s", op->name,
-                        (int)(length < 100 ? length : 100), name, words.text);
+    return not_found(op, name, length);
 }
 
 rmsnorm_status rmsnorm_attributes_set_int(const rmsnorm_operator *op, rmsnorm_attributes *attributes, const char *name,

@@ -45,10 +45,9 @@ size_t rmsnorm_dtype_size(rmsnorm_dtype dtype)
     case RMSNORM_FLOAT16:
     case RMSNORM_BFLOAT16:
         return 2;
-    case RMSNORM_UNDEFINED:
-        break;
+    default:
+        return 0;
     }
-    return 0;
 }
 
 int64_t rmsnorm_tensor_count(const rmsnorm_tensor *tensor)
@@ -73,6 +72,6 @@ int64_t rmsnorm_tensor_count(const rmsnorm_tensor *tensor)
         return 0;
     }
     int64_t bytes = 0;
-    const size_t size = rmsnorm_dtype_size(tensor->dtype);
+    const size_t size = rmsnorm_item_size(tensor->dtype);
     return fits && rmsnorm_multiply(count, size > 0 ? (int64_t)size : 1, &bytes) ? count : RMSNORM_UNKNOWN;
 }

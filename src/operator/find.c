@@ -4,64 +4,23 @@
 #include <string.h>
 
 #include "operator/error.h"
+#include "operator/meant.h"
 #include "operator/text.h"
 
-enum { MAX_NAME = 64 };
-
-/* Letters and digits of a name in lower case: "rms_normalization" and "RMSNormalization" fold to the same. Length, or 0 when
- * the name is empty or too long to be meant as one of ours. */
-static size_t fold(const char *name, char folded[MAX_NAME])
-{
-    size_t length = 0;
-    for (; *name != '\0'; ++name) {
-        const char c = *name >= 'A' && *name <= 'Z' ? (char)(*name - 'A' + 'a') : *name;
-        if ((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9')) {
-            if (length == MAX_NAME) {
-                return 0;
-            }
-            folded[length++] = c;
-        }
-    }
-    return length;
-}
-
-/* Levenshtein's distance: insertions, deletions and substitutions that turn a into b. */
-static size_t distance(const char *a, size_t a_length, const char *b, size_t b_length)
-{
-    size_t row[MAX_NAME + 1];
-    for (size_t j = 0; j <= b_length; ++j) {
-        row[j] = j;
-    }
-    for (size_t i = 1; i <= a_length; ++i) {
-        size_t diagonal = row[0];
-        row[0] = i;
-        for (size_t j = 1; j <= b_length; ++j) {
-            const size_t substituted = diagonal + (a[i - 1] != b[j - 1]);
-            const size_t shorter = (row[j] < row[j - 1] ? row[j] : row[j - 1]) + 1;
-            diagonal = row[j];
-            row[j] = substituted < shorter ? substituted : shorter;
-        }
-    }
-    return row[b_length];
-}
+enum { MAX_DOMAIN = 64 };
 
 /* The operator that was probably meant: few typing errors, or the beginning of its name ("RMSNorm"). LayerNormalization and
  * SkipLayerNormalization, which are other operators, are far from all of ours. */
 static const rmsnorm_operator *near_miss(const char *name)
 {
-    char given[MAX_NAME];
-    const size_t length = fold(name, given);
     const rmsnorm_operator *best = NULL;
-    size_t best_distance = 4;
+    size_t least = RMSNORM_NOT_MEANT;
     const rmsnorm_operator *op;
-    for (size_t i = 0; length >= 4 && (op = rmsnorm_operator_at(i)) != NULL; ++i) {
-        char folded[MAX_NAME];
-        const size_t op_length = fold(op->name, folded);
-        const bool beginning = length <= op_length && memcmp(given, folded, length) == 0;
-        const size_t d = beginning ? 0 : distance(given, length, folded, op_length);
-        if (d < best_distance) {
+    for (size_t i = 0; (op = rmsnorm_operator_at(i)) != NULL; ++i) {
+        const size_t errors = rmsnorm_meant_distance(name, strlen(name), op->name, 4);
+        if (errors < least) {
             best = op;
-            best_distance = d;
+            least = errors;
         }
     }
     return best;
@@ -126,10 +85,10 @@ const rmsnorm_operator *rmsnorm_operator_parse(const char *name)
     }
     const char *const colons = strstr(name, "::");
     if (colons != NULL) {
-        char domain[MAX_NAME];
-        const int length =
-            snprintf(domain, sizeof domain, "%.*s", (int)(colons - name < MAX_NAME ? colons - name : MAX_NAME), name);
-        if (length < 0 || length >= MAX_NAME) {
+        char domain[MAX_DOMAIN];
+        const int length = snprintf(domain, sizeof domain, "%.*s",
+                                    (int)(colons - name < MAX_DOMAIN ? colons - name : MAX_DOMAIN), name);
+        if (length < 0 || length >= MAX_DOMAIN) {
             return not_found(NULL, name);
         }
         return rmsnorm_operator_find(domain, colons + 2, 0);

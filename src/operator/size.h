@@ -1,9 +1,17 @@
-/* size.h: arithmetic on element counts that tells when it does not fit. */
+/* size.h: sizes of elements, and arithmetic on element counts that tells when it does not fit. */
 #ifndef RMSNORM_OPERATOR_SIZE_H
 #define RMSNORM_OPERATOR_SIZE_H
 
 #include <stdbool.h>
 #include <stdint.h>
+
+#include "rmsnorm/rmsnorm.h"
+
+/* Bytes per element of the types that a tensor may hold data of: the four, int32 and int64; else 0. */
+static inline size_t rmsnorm_item_size(rmsnorm_dtype dtype)
+{
+    return dtype == RMSNORM_INT32 ? 4 : dtype == RMSNORM_INT64 ? 8 : rmsnorm_dtype_size(dtype);
+}
 
 /* product = a * b; false, and product unchanged, when it does not fit. Meant for a, b >= 0: a negative one may be said not to fit. */
 static inline bool rmsnorm_multiply(int64_t a, int64_t b, int64_t *product)

@@ -84,9 +84,35 @@ rmsnorm_tensor rmsnorm_ir_type(const rmsnorm_ir *ir, size_t value)
     return type;
 }
 
-/* ---- Constants ------------------------------------------------------------------------------- */
+size_t rmsnorm_ir_ancestor(const rmsnorm_ir *ir, size_t node, size_t graph)
+{
+    while (node != RMSNORM_NO_INDEX && ir->nodes[node].shown.graph != graph) {
+        node = ir->graphs[ir->nodes[node].shown.graph].owner;
+    }
+    return node;
+}
 
-enum { ONNX_INT32 = 6, ONNX_INT64 = 7 };
+rmsnorm_status rmsnorm_ir_check_order(const rmsnorm_ir *ir)
+{
+    for (size_t n = 0; n < ir->node_count; n++) {
+        const rmsnorm_ir_node *const node = &ir->nodes[n].shown;
+        for (size_t i = 0; i < node->input_count && !node->gone; i++) {
+            const size_t maker = rmsnorm_ir_maker(ir, node->inputs[i]);
+            if (maker == RMSNORM_NO_INDEX) {
+                continue;
+            }
+            const size_t user = rmsnorm_ir_ancestor(ir, n, ir->nodes[maker].shown.graph);
+            RMSNORM_CHECK(user != RMSNORM_NO_INDEX && ir->nodes[maker].position < ir->nodes[user].position,
+                          RMSNORM_INVALID_ARGUMENT,
+                          "%s uses \"" NAME "\", which %s makes only later; nodes must stand in topological order",
+                          rmsnorm_ir_label(ir, n).text, ir->values[node->inputs[i]].shown.name,
+                          rmsnorm_ir_label(ir, maker).text);
+        }
+    }
+    return RMSNORM_OK;
+}
+
+/* ---- Constants ------------------------------------------------------------------------------- */
 
 static float widen_float16(uint16_t bits)
 {
@@ -111,7 +137,7 @@ static bool element(const rmsnorm_tensor *tensor, double *number)
     uint32_t wide;
     int32_t small;
     int64_t large;
-    switch ((int)tensor->dtype) {
+    switch (tensor->dtype) {
     case RMSNORM_FLOAT:
         memcpy(&narrow, tensor->data, sizeof narrow);
         *number = (double)narrow;
@@ -129,11 +155,11 @@ static bool element(const rmsnorm_tensor *tensor, double *number)
         memcpy(&narrow, &wide, sizeof narrow);
         *number = (double)narrow;
         return true;
-    case ONNX_INT32:
+    case RMSNORM_INT32:
         memcpy(&small, tensor->data, sizeof small);
         *number = (double)small;
         return true;
-    case ONNX_INT64:
+    case RMSNORM_INT64:
         memcpy(&large, tensor->data, sizeof large);
         *number = (double)large;
         return large >= -((int64_t)1 << 53) && large <= (int64_t)1 << 53;
@@ -168,10 +194,10 @@ static bool constant_tensor(const rmsnorm_ir *ir, size_t value, rmsnorm_tensor *
             tensor->dtype = RMSNORM_FLOAT;
             tensor->data = (void *)&attribute->f; /* only read */
         } else if (strcmp(attribute->name, "value_int") == 0 && attribute->kind == RMSNORM_NODE_ATTRIBUTE_INT) {
-            tensor->dtype = (rmsnorm_dtype)ONNX_INT64;
+            tensor->dtype = RMSNORM_INT64;
             tensor->data = (void *)&attribute->i;
         } else if (strcmp(attribute->name, "value_ints") == 0 && attribute->kind == RMSNORM_NODE_ATTRIBUTE_INTS) {
-            tensor->dtype = (rmsnorm_dtype)ONNX_INT64;
+            tensor->dtype = RMSNORM_INT64;
             tensor->rank = 1;
             tensor->dims[0] = (int64_t)attribute->count;
             tensor->data = (void *)attribute->ints;
@@ -210,9 +236,9 @@ bool rmsnorm_ir_integers(const rmsnorm_ir *ir, size_t value, int64_t *numbers, s
     }
     *count = (size_t)elements;
     for (size_t i = 0; i < *count; i++) {
-        if ((int)tensor.dtype == ONNX_INT64) {
+        if (tensor.dtype == RMSNORM_INT64) {
             memcpy(&numbers[i], (const char *)tensor.data + i * sizeof(int64_t), sizeof(int64_t));
-        } else if ((int)tensor.dtype == ONNX_INT32) {
+        } else if (tensor.dtype == RMSNORM_INT32) {
             int32_t small;
             memcpy(&small, (const char *)tensor.data + i * sizeof small, sizeof small);
             numbers[i] = small;

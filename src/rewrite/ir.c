@@ -133,6 +133,7 @@ rmsnorm_status rmsnorm_ir_add_value(rmsnorm_ir *ir, const rmsnorm_ir_value *valu
     *cell = (rmsnorm_ir_cell){.shown = *value};
     cell->shown.maker = RMSNORM_NO_INDEX;
     cell->shown.made = false;
+    cell->shown.gone = false;
     cell->shown.users = NULL;
     cell->shown.user_count = 0;
     if (value->type.rank < 0) { /* one way to say that nothing is known */
@@ -319,9 +320,36 @@ void rmsnorm_ir_remove(rmsnorm_ir *ir, size_t node)
         }
     }
     for (size_t i = 0; i < old->output_count; i++) {
-        if (old->outputs[i] != RMSNORM_NO_INDEX) {
+        if (old->outputs[i] != RMSNORM_NO_INDEX && ir->values[old->outputs[i]].shown.maker == node) {
             ir->values[old->outputs[i]].shown.maker = RMSNORM_NO_INDEX;
         }
+    }
+}
+
+void rmsnorm_ir_free_value(rmsnorm_ir *ir, size_t value)
+{
+    ir->values[value].shown.maker = RMSNORM_NO_INDEX;
+}
+
+void rmsnorm_ir_sweep(rmsnorm_ir *ir, size_t value, size_t *nodes, size_t most, size_t *count)
+{
+    while (value != RMSNORM_NO_INDEX) {
+        rmsnorm_ir_value *const shown = &ir->values[value].shown;
+        if (shown->output || shown->user_count > 0) {
+            break;
+        }
+        shown->gone = shown->constant;
+        const size_t maker = shown->maker;
+        const bool pure = rmsnorm_ir_is(ir, maker, "Cast") || rmsnorm_ir_is(ir, maker, "Identity") ||
+                          rmsnorm_ir_is(ir, maker, "Constant");
+        if (!pure || ir->nodes[maker].shown.output_count != 1) {
+            break;
+        }
+        if (*count < most) {
+            nodes[(*count)++] = maker;
+        }
+        value = rmsnorm_ir_input(ir, maker, 0);
+        rmsnorm_ir_remove(ir, maker);
     }
 }
 

@@ -7,10 +7,11 @@
 #include "rewrite/names.h"
 #include "rmsnorm/rewrite.h"
 
-/* One element of an integer tensor that describes a shape: a number, the name of a dim, or unknown, as dims and dim_names of
- * rmsnorm_tensor have it. */
+#define RMSNORM_NO_NUMBER INT64_MIN /* -1 is an element like others: Reshape's */
+
+/* One element of an integer tensor that describes a shape: a number, the name of a dim, or unknown. */
 typedef struct rmsnorm_ir_dim {
-    int64_t number;   /* RMSNORM_UNKNOWN: name tells */
+    int64_t number;   /* RMSNORM_NO_NUMBER: name tells */
     const char *name; /* NULL: unknown */
 } rmsnorm_ir_dim;
 
@@ -32,6 +33,12 @@ typedef struct rmsnorm_ir_import {
     int64_t version;
 } rmsnorm_ir_import;
 
+/* A constant that a rewrite made, to be used again. */
+typedef struct rmsnorm_ir_constant {
+    size_t value;
+    bool ones;
+} rmsnorm_ir_constant;
+
 struct rmsnorm_ir {
     rmsnorm_arena arena;
     rmsnorm_name_set value_names, node_names;
@@ -41,8 +48,10 @@ struct rmsnorm_ir {
     rmsnorm_ir_import *opsets;
     rmsnorm_ir_fault *faults;
     rmsnorm_finding *findings;
-    size_t graph_count, value_count, node_count, opset_count, fault_count, finding_count;
-    size_t graph_capacity, value_capacity, node_capacity, opset_capacity, fault_capacity, finding_capacity;
+    rmsnorm_ir_constant *constants;
+    size_t graph_count, value_count, node_count, opset_count, fault_count, finding_count, constant_count;
+    size_t graph_capacity, value_capacity, node_capacity, opset_capacity, fault_capacity, finding_capacity,
+        constant_capacity;
     const char *opset_fixed; /* NULL: may be raised */
 };
 
@@ -75,6 +84,10 @@ size_t rmsnorm_ir_maker(const rmsnorm_ir *ir, size_t value);
 /* The one node that uses a value, once, when it is of the same graph and the value is no output; else
  * RMSNORM_NO_INDEX. */
 size_t rmsnorm_ir_sole_user(const rmsnorm_ir *ir, size_t value);
+/* RMSNORM_INVALID_ARGUMENT when a node stands before one that makes what it uses. */
+rmsnorm_status rmsnorm_ir_check_order(const rmsnorm_ir *ir);
+/* The node of `graph` that is, or has in its subgraphs, this node; RMSNORM_NO_INDEX when it is not inside. */
+size_t rmsnorm_ir_ancestor(const rmsnorm_ir *ir, size_t node, size_t graph);
 /* The type for rmsnorm_infer: rank unknown when other dims may stand before. */
 rmsnorm_tensor rmsnorm_ir_type(const rmsnorm_ir *ir, size_t value);
 
@@ -88,6 +101,11 @@ bool rmsnorm_ir_integers(const rmsnorm_ir *ir, size_t value, int64_t *numbers, s
 
 /* Takes a node out of its graph. Its outputs have no maker until a new node is given them. */
 void rmsnorm_ir_remove(rmsnorm_ir *ir, size_t node);
+/* What only made a value that nothing uses any more goes: Cast, Identity and Constant nodes, and constants. Adds the nodes to
+ * a list, as far as it has room. */
+void rmsnorm_ir_sweep(rmsnorm_ir *ir, size_t value, size_t *nodes, size_t most, size_t *count);
+/* A value whose maker is about to go, so that a new node can make it. */
+void rmsnorm_ir_free_value(rmsnorm_ir *ir, size_t value);
 /* Puts a new node before another of the same graph, in its position; strings and attributes as rmsnorm_ir_add_node, but
  * name is only what the new name is made of. */
 rmsnorm_status rmsnorm_ir_insert(rmsnorm_ir *ir, const rmsnorm_ir_node *node, size_t before, size_t *index);

@@ -69,6 +69,10 @@ static void storing_rounds_to_nearest_even(void **state)
                 assert_int_equal(stored(types[t], middle), bits + (bits & 1));
                 assert_int_equal(stored(types[t], (double)nextafterf((float)middle, INFINITY)), bits + 1);
                 assert_int_equal(stored(types[t], (double)nextafterf((float)middle, 0)), bits);
+                /* Rounded to float first, these would be the middle itself. */
+                assert_int_equal(stored(types[t], nextafter(middle, INFINITY)), bits + 1);
+                assert_int_equal(stored(types[t], nextafter(middle, 0)), bits);
+                assert_int_equal(stored(types[t], -nextafter(middle, INFINITY)), 0x8000 | (bits + 1));
             }
         }
     }
@@ -78,6 +82,7 @@ static void what_is_beyond_the_range_is_infinity(void **state)
 {
     (void)state;
     assert_int_equal(stored(RMSNORM_FLOAT16, 65519.996), 0x7bff);
+    assert_int_equal(stored(RMSNORM_FLOAT16, 65519.999999999), 0x7bff);
     assert_int_equal(stored(RMSNORM_FLOAT16, -65520), 0xfc00);
     assert_int_equal(stored(RMSNORM_FLOAT16, 1e300), 0x7c00);
     assert_int_equal(stored(RMSNORM_FLOAT16, (double)-INFINITY), 0xfc00);
@@ -98,6 +103,25 @@ static void wide_types_pass_through(void **state)
     rmsnorm_cli_element_store(&wide, 0, 0.3);
     assert_true(rmsnorm_cli_element(&single, 0) == (double)0.1f && rmsnorm_cli_element(&single, 1) == 1.5);
     assert_true(rmsnorm_cli_element(&wide, 0) == 0.3 && rmsnorm_cli_element(&wide, 1) == 0.1);
+}
+
+static void integers_are_loaded_and_stored(void **state)
+{
+    (void)state;
+    int32_t narrow[2] = {7, INT32_MIN};
+    int64_t wide[2] = {7, INT64_MIN};
+    rmsnorm_tensor singles = {.dtype = RMSNORM_INT32, .data = narrow};
+    rmsnorm_tensor doubles = {.dtype = RMSNORM_INT64, .data = wide};
+    rmsnorm_cli_element_store_integer(&singles, 0, INT64_C(0x1fffffffe));
+    rmsnorm_cli_element_store_integer(&doubles, 0, INT64_C(0x1fffffffe));
+    assert_int_equal(rmsnorm_cli_element_integer(&singles, 0), -2);
+    assert_int_equal(rmsnorm_cli_element_integer(&singles, 1), INT32_MIN);
+    assert_true(rmsnorm_cli_element_integer(&doubles, 0) == INT64_C(0x1fffffffe));
+    assert_true(rmsnorm_cli_element_integer(&doubles, 1) == INT64_MIN);
+    assert_int_equal(rmsnorm_cli_element_size(RMSNORM_INT32), 4);
+    assert_int_equal(rmsnorm_cli_element_size(RMSNORM_INT64), 8);
+    assert_int_equal(rmsnorm_cli_element_size(RMSNORM_BFLOAT16), 2);
+    assert_int_equal(rmsnorm_cli_element_size((rmsnorm_dtype)9), 0);
 }
 
 static void steps_count_the_values_between(void **state)
@@ -146,6 +170,7 @@ int main(void)
         cmocka_unit_test(every_16_bit_value_is_read_as_defined), cmocka_unit_test(storing_rounds_to_nearest_even),
         cmocka_unit_test(what_is_beyond_the_range_is_infinity),  cmocka_unit_test(wide_types_pass_through),
         cmocka_unit_test(steps_count_the_values_between),        cmocka_unit_test(steps_of_wide_types),
+        cmocka_unit_test(integers_are_loaded_and_stored),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

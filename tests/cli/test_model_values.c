@@ -27,25 +27,26 @@ static void constants_come_as_tensor_or_number(void **state)
     EXPECT("y.npy", RMSNORM_FLOAT, "2", 3, -3);
     model_begin(&file);
     model_input(&file, "x", RMSNORM_FLOAT, "2");
-    model_node(&file, "number", "", "Constant", "", "g", "value_int=3");
+    model_node(&file, "number", "", "Constant", "", "g", "value_integer=3");
     model_output(&file, "g", RMSNORM_FLOAT, NULL);
     model_write(&file, 23, "int.onnx");
-    REFUSED("rmsnorm run int.onnx x.npy", "node 0 'number' (ai.onnx::Constant) has the attribute 'value_int'",
-            "allowed are value (a tensor) and value_float");
+    REFUSED("rmsnorm run int.onnx x.npy",
+            "node 0 'number' (ai.onnx::Constant): the node has the attribute 'value_integer', Constant has in the "
+            "model's opset: value, value_float, value_floats, value_int, value_ints");
     model_begin(&file);
     model_node(&file, "none", "", "Constant", "", "g", "");
     model_write(&file, 23, "none.onnx");
-    REFUSED("rmsnorm run none.onnx", "node 0 'none'", "0 attributes");
+    REFUSED("rmsnorm run none.onnx", "node 0 'none'", "the node has 0 attributes, a Constant has one");
     model_begin(&file);
     model_node(&file, "unnamed", "", "Constant", "", "", "value_float=3.0");
     model_write(&file, 23, "unnamed.onnx");
-    REFUSED("rmsnorm run unnamed.onnx", "node 0 'unnamed' (ai.onnx::Constant) has an output without a name");
+    REFUSED("rmsnorm run unnamed.onnx", "node 0 'unnamed' (ai.onnx::Constant): the node has 1 output without a name");
     model_begin(&file);
     model_input(&file, "x", RMSNORM_FLOAT, "2");
     model_node(&file, "fed", "", "Constant", ",x", "g", "value_float=3.0");
     model_output(&file, "g", RMSNORM_FLOAT, NULL);
     model_write(&file, 23, "fed.onnx");
-    REFUSED("rmsnorm run fed.onnx x.npy", "node 0 'fed' (ai.onnx::Constant) has the input 'x', a Constant has none");
+    REFUSED("rmsnorm run fed.onnx x.npy", "node 0 'fed' (ai.onnx::Constant): the node has 2 inputs, Constant takes 0");
 }
 
 /* FunctionProto, field 25 of the model: name 1, domain 10. */

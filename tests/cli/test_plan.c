@@ -81,7 +81,7 @@ static void wrong_requests_are_refused(void **state)
         {"X=float:2,4", "scale is missing"},
         {"X=double:2,4 scale=float:4", "X has element type double; allowed on WebGPU: float32, float16"},
         {SMALL "--attr axis=2", "axis is 2; allowed: -2 to 1"},
-        {SMALL "--attr axes=2", "no attribute 'axes'"},
+        {SMALL "--attr axes=2", "no attribute 'axes'; did you mean 'axis'?"},
         {SMALL "--attr axis=1 --attr axis=1", "--attr 'axis' is given twice"},
         {SMALL "--in-place Y", "--in-place is 'Y', allowed is OUTPUT=INPUT"},
         {SMALL "--in-place Z=X", "has no output 'Z'"},

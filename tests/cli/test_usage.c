@@ -59,6 +59,7 @@ static void wrong_lines_of_any_subcommand(void **state)
         {"rmsnorm ''", "unknown subcommand ''"},
         {"rmsnorm rnu", "unknown subcommand 'rnu', did you mean 'run'?"},
         {"rmsnorm descirbe", "did you mean 'describe'?"},
+        {"rmsnorm past", "unknown subcommand 'past', 'rmsnorm --help' lists them"}, /* half of 'test' */
         {"rmsnorm frobnicate", "unknown subcommand 'frobnicate', 'rmsnorm --help' lists them"},
         {"rmsnorm --json info", "'--json' comes before the subcommand, options come after it"},
         {"rmsnorm info --jsn", "unknown option '--jsn', did you mean '--json'?"},
@@ -134,6 +135,7 @@ static void wrong_lines_of_run(void **state)
         {SIMPLE "x.npy x.npy --attr axis=7", "axis"},
         {SIMPLE "x.npy x.npy --attr=epsilon=", "epsilon"},
         {SIMPLE "x.npy x.npy --attr beta=1", "beta"},
+        {SIMPLE "x.npy x.npy --attr epsilom=1", "no attribute 'epsilom'; did you mean 'epsilon'? allowed: "},
         {SIMPLE "x.npy x.npy --attr stash_type=16", "stash_type"},
         {SIMPLE "missing.npy x.npy", "X: missing.npy: "},
         {SIMPLE "x.npy missing.pb", "scale: missing.pb: "},
@@ -181,6 +183,7 @@ static void wrong_lines_of_test_infer_and_describe(void **state)
         {"rmsnorm test nothing --rtol 1 --rtol 1", "option '--rtol' is given twice"},
         {"rmsnorm describe --format text --format json", "option '--format' is given twice"},
         {INFER "X=float scale=float --output Y --output Y", "output 'Y' is asked for twice"},
+        {INFER "X=float scale=float --attr axes=0", "no attribute 'axes'; did you mean 'axis'? allowed: "},
         {INFER "X=float scale=float --attr axis=0 --attr axis=0", "--attr 'axis' is given twice"},
         {"rmsnorm infer", "no operator is given, write --op [DOMAIN::]NAME"},
         {INFER "X", "'X' is no input, write INPUT=DTYPE:DIM,DIM,..."},

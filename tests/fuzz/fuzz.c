@@ -1,4 +1,5 @@
 #include "fuzz/fuzz.h"
+#include "operator/size.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +16,7 @@ void fuzz_check_status(rmsnorm_status status)
 
 static size_t bytes_of(const rmsnorm_tensor *tensor)
 {
-    return (size_t)rmsnorm_tensor_count(tensor) * rmsnorm_dtype_size(tensor->dtype);
+    return (size_t)rmsnorm_tensor_count(tensor) * rmsnorm_item_size(tensor->dtype);
 }
 
 void fuzz_check_tensor(const rmsnorm_tensor *tensor)

@@ -47,7 +47,7 @@ enum {
     TENSOR_EXTERNAL = 13,
     TENSOR_LOCATION = 14
 };
-enum { TYPE_FLOAT = 1, TYPE_INT = 2, TYPE_TENSOR = 4, TYPE_GRAPH = 5, TYPE_FLOATS = 6 };
+enum { TYPE_FLOAT = 1, TYPE_INT = 2, TYPE_TENSOR = 4, TYPE_GRAPH = 5, TYPE_FLOATS = 6, TYPE_INTS = 7 };
 
 /* Adds an opset import; domain NULL: the field is left out. */
 void put_opset(bytes *model, const char *domain, int64_t version);

@@ -6,6 +6,7 @@
 #include "graph/npy.h"
 #include "graph/safetensors.h"
 #include "graph/tensor_proto.h"
+#include "operator/size.h"
 
 #include <dirent.h>
 #include <stdio.h>
@@ -243,7 +244,7 @@ void expect_tensor(const rmsnorm_tensor *tensor, rmsnorm_dtype dtype, const int6
     }
     assert_non_null(tensor->data);
     assert_int_equal((uintptr_t)tensor->data % 64, 0);
-    assert_int_equal(rmsnorm_tensor_count(tensor) * (int64_t)rmsnorm_dtype_size(dtype), size);
+    assert_int_equal(rmsnorm_tensor_count(tensor) * (int64_t)rmsnorm_item_size(dtype), size);
     if (size > 0) {
         assert_memory_equal(tensor->data, data, size);
     }

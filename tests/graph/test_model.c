@@ -56,9 +56,126 @@ static void test_values_and_initializers(void **state)
     assert_string_equal(graph->initializers[0].name, "gamma");
     expect_tensor(&graph->initializers[0].tensor, RMSNORM_FLOAT, &dim, 1, gamma, sizeof gamma);
     assert_string_equal(graph->initializers[1].name, "axes");
-    assert_int_equal(graph->initializers[1].tensor.dtype, 7);
-    assert_int_equal(graph->initializers[1].tensor.rank, 0);
-    assert_null(graph->initializers[1].tensor.data);
+    const int64_t axes = -1;
+    expect_tensor(&graph->initializers[1].tensor, RMSNORM_INT64, NULL, 0, &axes, sizeof axes);
+    rmsnorm_model_free(model);
+}
+
+/* A model of one initializer. */
+static rmsnorm_status read_initializer(bytes *tensor, rmsnorm_model **model)
+{
+    bytes graph = {0};
+    field_message(&graph, GRAPH_INITIALIZER, tensor);
+    bytes file = finish_model(&graph);
+    const rmsnorm_status status = read_model(&file, model);
+    release(&file);
+    return status;
+}
+
+static bytes begin_tensor(int32_t dtype, int64_t dim)
+{
+    return tensor_message("w", dtype, &dim, 1, NULL, 0);
+}
+
+static void test_integers_keep_their_data(void **state)
+{
+    (void)state;
+    rmsnorm_model *model;
+    const int64_t dim = 2;
+    const int64_t wide[] = {INT64_MIN, 3};
+    const int32_t single[] = {INT32_MIN, 3};
+    bytes numbers = {0};
+    put_varint(&numbers, (uint64_t)INT64_MIN);
+    put_varint(&numbers, 3);
+    bytes tensors[] = {tensor_message("w", RMSNORM_INT64, &dim, 1, wide, sizeof wide),
+                       tensor_message("w", RMSNORM_INT32, &dim, 1, single, sizeof single),
+                       begin_tensor(RMSNORM_INT64, 2), begin_tensor(RMSNORM_INT32, 2)};
+    field_bytes(&tensors[2], 7, numbers.data, numbers.size);
+    release(&numbers);
+    field_varint(&tensors[3], 5, (uint64_t)INT32_MIN);
+    field_varint(&tensors[3], 5, 3);
+    for (size_t i = 0; i < 4; i++) {
+        assert_int_equal(read_initializer(&tensors[i], &model), RMSNORM_OK);
+        const rmsnorm_tensor *const tensor = &rmsnorm_model_graph(model)->initializers[0].tensor;
+        if (i % 2 == 0) {
+            expect_tensor(tensor, RMSNORM_INT64, &dim, 1, wide, sizeof wide);
+        } else {
+            expect_tensor(tensor, RMSNORM_INT32, &dim, 1, single, sizeof single);
+        }
+        assert_int_equal(model->proto->graph->initializer[0]->n_int64_data, 0);
+        rmsnorm_model_free(model);
+    }
+    bytes bools = tensor_message("w", 9, &dim, 1, "\1\1", 2);
+    assert_int_equal(read_initializer(&bools, &model), RMSNORM_OK);
+    assert_int_equal(rmsnorm_model_graph(model)->initializers[0].tensor.dims[0], 2);
+    assert_null(rmsnorm_model_graph(model)->initializers[0].tensor.data);
+    rmsnorm_model_free(model);
+}
+
+static void test_integers_are_checked_like_the_other_types(void **state)
+{
+    (void)state;
+    rmsnorm_model *model;
+    const int64_t dim = 2;
+    bytes shorter = tensor_message("w", RMSNORM_INT64, &dim, 1, "12345678", 8);
+    expect_refusal(read_initializer(&shorter, &model), RMSNORM_MALFORMED,
+                   "initializer \"w\" has 8 bytes in raw_data, but its shape and type need 16");
+    bytes none = begin_tensor(RMSNORM_INT64, 2);
+    expect_refusal(read_initializer(&none, &model), RMSNORM_MALFORMED, "no data for the 2 elements");
+    bytes wrong = begin_tensor(RMSNORM_INT64, 1);
+    field_varint(&wrong, 5, 1);
+    expect_refusal(read_initializer(&wrong, &model), RMSNORM_MALFORMED, "raw_data and int64_data are allowed");
+    bytes both = tensor_message("w", RMSNORM_INT32, &dim, 1, "12345678", 8);
+    field_varint(&both, 5, 1);
+    expect_refusal(read_initializer(&both, &model), RMSNORM_MALFORMED, "both raw_data and int32_data");
+    bytes vast = begin_tensor(RMSNORM_INT64, INT64_C(1) << 60); /* its bytes are 2^63 */
+    expect_refusal(read_initializer(&vast, &model), RMSNORM_MALFORMED, "do not fit 63 bits");
+    bytes elsewhere = begin_tensor(RMSNORM_INT64, 2);
+    field_varint(&elsewhere, 14, 1);
+    expect_refusal(read_initializer(&elsewhere, &model), RMSNORM_UNSUPPORTED, "in another file");
+}
+
+/* A model of one node with an attribute "list" of the message. */
+static const rmsnorm_node_attribute *read_list(bytes *attribute, rmsnorm_model **model)
+{
+    field_text(attribute, ATTRIBUTE_NAME, "list");
+    bytes node = begin_node("Any", "", "", "y");
+    field_message(&node, NODE_ATTRIBUTE, attribute);
+    bytes graph = {0};
+    field_message(&graph, GRAPH_NODE, &node);
+    bytes file = finish_model(&graph);
+    assert_int_equal(read_model(&file, model), RMSNORM_OK);
+    release(&file);
+    return &rmsnorm_model_graph(*model)->nodes[0].attributes[0];
+}
+
+static void test_lists_of_numbers_are_attributes(void **state)
+{
+    (void)state;
+    rmsnorm_model *model;
+    bytes ints = {0};
+    field_varint(&ints, ATTRIBUTE_INTS, (uint64_t)-2);
+    field_varint(&ints, ATTRIBUTE_INTS, 5);
+    field_varint(&ints, ATTRIBUTE_TYPE, TYPE_INTS);
+    const rmsnorm_node_attribute *list = read_list(&ints, &model);
+    assert_int_equal(list->kind, RMSNORM_NODE_ATTRIBUTE_INTS);
+    assert_int_equal(list->count, 2);
+    assert_int_equal(list->ints[0], -2);
+    assert_int_equal(list->ints[1], 5);
+    rmsnorm_model_free(model);
+    bytes floats = {0};
+    field_float(&floats, ATTRIBUTE_FLOATS, 0.5f);
+    field_varint(&floats, ATTRIBUTE_TYPE, TYPE_FLOATS);
+    list = read_list(&floats, &model);
+    assert_int_equal(list->kind, RMSNORM_NODE_ATTRIBUTE_FLOATS);
+    assert_int_equal(list->count, 1);
+    assert_true(list->floats[0] == 0.5f);
+    rmsnorm_model_free(model);
+    bytes empty = {0};
+    field_varint(&empty, ATTRIBUTE_TYPE, TYPE_INTS);
+    list = read_list(&empty, &model);
+    assert_int_equal(list->kind, RMSNORM_NODE_ATTRIBUTE_INTS);
+    assert_int_equal(list->count, 0);
     rmsnorm_model_free(model);
 }
 
@@ -412,6 +529,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_values_and_initializers),
+        cmocka_unit_test(test_integers_keep_their_data),
+        cmocka_unit_test(test_integers_are_checked_like_the_other_types),
+        cmocka_unit_test(test_lists_of_numbers_are_attributes),
         cmocka_unit_test(test_weights_are_held_once),
         cmocka_unit_test(test_nodes_keep_their_slots),
         cmocka_unit_test(test_resolve_finds_operator_and_attributes),

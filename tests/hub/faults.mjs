@@ -11,9 +11,10 @@
 // stall            half of the body, then nothing           slow             a tenth of the body every 20 ms
 // endless          a body without an end                    huge-length      says that it has 16 GiB
 // short-length     Content-Length is less than the body     gzip             gzip, asked for or not
-// gzip-bomb        64 MiB of zeros in gzip                  moving           a branch is at another commit at every call
+// gzip-bomb        64 MiB of zeros in gzip                  moving           v1 is at another commit at every call
 // bad-sha          the commit is "../../main"               no-sha           the answer of the API has none
-// ignore-range     a range is answered by the whole file
+// ignore-range     a range is answered by the whole file    wrong-version    every package is of version 7
+// redirects-N      N redirects before each file
 // 429-N-S, 500-N, 503-N   the first N requests of each URL (default: all); 429 with Retry-After: S (default 1)
 // reset-N, truncated-N, dead-N   the fault on the first N requests of each file's URL
 // hostile-N        HOSTILE[N] among the files of metadata.json and of the API; hostile-twice: a name that is there twice
@@ -30,8 +31,8 @@ export const HOSTILE = [
 
 const FAULTS = new Set(
     `private gated dead no-files lfs resolve-cache renamed redirect-loop other-host insecure file-url no-location wrong-digest
-    not-json truncated reset stall slow endless huge-length short-length gzip gzip-bomb moving bad-sha no-sha ignore-range 429
-    500 503 hostile`.split(/\s+/),
+    not-json truncated reset stall slow endless huge-length short-length gzip gzip-bomb moving bad-sha no-sha ignore-range
+    wrong-version redirects 429 500 503 hostile`.split(/\s+/),
 );
 
 /** "429-2-1" is the fault 429 with the numbers 2 and 1. */
@@ -54,6 +55,9 @@ export function filesOf(call) {
         const digest = hash("sha256", "x").toString("base64");
         const twice = metadata.replace('"files": {', `"files": {"manif\\u0065st.json": "${digest}",`);
         return new Map(files).set("build/webgpu/metadata.json", Buffer.from(twice));
+    }
+    if (name === "moving" || name === "wrong-version") {
+        return editMetadata(files, (metadata) => { metadata.version = name === "moving" ? 1 : 7; });
     }
     if (name === "hostile") {
         const hostile = HOSTILE[numbers[0]];
@@ -119,6 +123,12 @@ function sendGzip(response, data, headers) {
     response.writeHead(200, { ...headers, "Content-Encoding": "gzip", "Content-Length": packed.length });
     response.end(packed);
     return true;
+}
+
+function sendRedirects(response, count) {
+    const [path, hop] = response.req.url.split("?hop=");
+    const next = Number(hop ?? 0) + 1;
+    return next <= count && redirect(response, 302, `${path}?hop=${next}`);
 }
 
 function sendRedirect(name, response, call, data, headers) {
@@ -216,6 +226,9 @@ function isOver(numbers, count) {
 /** Answers a request of a file if the fault says so. */
 export function answerFile(response, call, data, headers) {
     const { name, numbers } = split(call.fault);
+    if (name === "redirects") {
+        return sendRedirects(response, Number(numbers[0]));
+    }
     if (isOver(numbers, call.count)) {
         return false;
     }

@@ -48,12 +48,13 @@ export function editMetadata(files, edit) {
     return edited;
 }
 
-/** A later state of the same package: one more line in its manifest, and digests and id that fit. */
+/** A later state of the same package, of version 2: one more line in its manifest, and digests and id that fit. */
 function laterFiles(files) {
     const manifest = Buffer.concat([files.get(`${PACKAGE}manifest.json`), Buffer.from("\n")]);
     const later = editMetadata(files, (metadata, digests) => {
         digests["manifest.json"] = hash("sha256", manifest).toString("base64");
         metadata.id = packageId(metadata.name, digests);
+        metadata.version = 2;
     });
     return later.set(`${PACKAGE}manifest.json`, manifest);
 }

@@ -1,7 +1,8 @@
 // server.mjs: plays the Hugging Face Hub on 127.0.0.1, and misbehaves when it is asked to.
 //
-// usage: node server.mjs [--token TOKEN] [--log FILE] ORG/NAME=FOLDER...
-// Prints its port as one line when it is ready, and ends when its standard input closes. FOLDER is that of a package, such as
+// usage: node server.mjs [--token TOKEN] [--log FILE] [--certificate FILE --key FILE] ORG/NAME=FOLDER...
+// Prints its port as one line when it is ready, with a certificate its port for https as a second one, and ends when its standard
+// input closes. FOLDER is that of a package, such as
 // kernels/ai.onnx.RMSNormalization. Every repository has the branches main and v1 at one commit, and v2 at a later one.
 //
 //   GET       /api/kernels/ORG/NAME/revision/REV         {"id", "sha", "siblings": [{"rfilename"}]}
@@ -24,8 +25,9 @@
 //   401 for who has no token; 403 GatedRepo. [huggingface_hub: utils/_http.py, hf_raise_for_status]
 // - 429 comes with RateLimit: "resolvers";r=0;t=SECONDS. [https://huggingface.co/docs/hub/rate-limits]
 // - X-Repo-Commit, X-Error-Code, X-Linked-ETag and X-Linked-Size are exposed to browsers of any origin.
-import { appendFileSync } from "node:fs";
+import { appendFileSync, readFileSync } from "node:fs";
 import { createServer } from "node:http";
+import { createServer as createSecureServer } from "node:https";
 import { pathToFileURL } from "node:url";
 
 import { answerApi, answerFile, filesOf, hang, isFault } from "./faults.mjs";
@@ -183,48 +185,60 @@ class Hub {
     }
 }
 
+async function listen(server) {
+    await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
+    return server.address().port;
+}
+
+function close(server) {
+    return new Promise((resolve) => {
+        server.close(resolve);
+        server.closeAllConnections();
+    });
+}
+
 /**
- * @param {{repositories: {[id: string]: string}, token?: string, log?: string}} options
- * @returns {Promise<{port: number, endpoint: string, hub: Hub, close: () => Promise<void>}>}
+ * With a certificate and its key (files) the same answers are there by https as well.
+ * @param {{repositories: {[id: string]: string}, token?: string, log?: string, certificate?: string, key?: string}} options
+ * @returns {Promise<{port: number, securePort?: number, endpoint: string, hub: Hub, close: () => Promise<void>}>}
  */
 export async function startHub(options) {
     const hub = new Hub(options);
-    const server = createServer((request, response) => {
+    const answer = (request, response) => {
         try {
             hub.handle(request, response);
         } catch { // a URL that is none
             send(response, 400);
         }
-    });
-    await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
-    const { port } = server.address();
+    };
+    const servers = [createServer(answer)];
+    if (options.certificate) {
+        const files = { cert: readFileSync(options.certificate), key: readFileSync(options.key) };
+        servers.push(createSecureServer(files, answer));
+    }
+    const [port, securePort] = await Promise.all(servers.map(listen));
     hub.port = port;
-    const close = () =>
-        new Promise((resolve) => {
-            server.close(resolve);
-            server.closeAllConnections();
-        });
-    return { port, endpoint: `http://127.0.0.1:${port}`, hub, close };
+    return { port, securePort, endpoint: `http://127.0.0.1:${port}`, hub, close: () => Promise.all(servers.map(close)) };
 }
 
 function parseArguments(texts) {
     const options = { repositories: {} };
     for (let i = 0; i < texts.length; i++) {
         const [id, folder] = texts[i].split(/=(.*)/);
-        if (texts[i] === "--token" || texts[i] === "--log") {
+        if (/^--(token|log|certificate|key)$/.test(texts[i])) {
             options[texts[i].slice(2)] = texts[++i];
         } else if (/^[^/]+\/[^/]+$/.test(id) && folder) {
             options.repositories[id] = folder;
         } else {
-            throw new Error(`usage: node server.mjs [--token TOKEN] [--log FILE] ORG/NAME=FOLDER...; got ${texts[i]}`);
+            throw new Error(`usage: node server.mjs [--token TOKEN] [--log FILE] [--certificate FILE --key FILE] ORG/NAME=FOLDER...; got ${texts[i]}`);
         }
     }
     return options;
 }
 
 async function main() {
-    const { port } = await startHub(parseArguments(process.argv.slice(2)));
-    console.log(port);
+    const { port, securePort } = await startHub(parseArguments(process.argv.slice(2)));
+    process.stdout.write(securePort ? `${port}\n${securePort}\n` : `${port}\n`);
     process.stdin.on("close", () => process.exit(0)).on("end", () => process.exit(0)).resume();
 }
 

@@ -15,8 +15,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "hub/authority.h"
+
 static int server, server_input = -1, port;
-static char endpoint[64], path[1024];
+static char endpoint[64], secure_endpoint[64], path[1024];
 static char *kept[16]; /* folders handed out */
 static size_t kept_count;
 
@@ -29,21 +31,35 @@ static void need(bool condition, const char *what)
 
 static void clean_environment(void)
 {
-    static const char *const names[] = {"HF_HUB_CACHE",   "HF_HOME",        "HF_ENDPOINT",  "HF_TOKEN",
-                                        "HF_HUB_OFFLINE", "XDG_CACHE_HOME", "http_proxy",   "all_proxy",
-                                        "ALL_PROXY",      "CURL_CA_BUNDLE", "SSL_CERT_FILE"};
+    static const char *const names[] = {"HF_HUB_CACHE",   "HF_HOME",      "HF_ENDPOINT", "HF_TOKEN",   "HF_HUB_OFFLINE",
+                                        "XDG_CACHE_HOME", "http_proxy",   "all_proxy",   "ALL_PROXY",  "CURL_CA_BUNDLE",
+                                        "SSL_CERT_FILE",  "SSL_CERT_DIR", "https_proxy", "HTTPS_PROXY"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; ++i) {
         (void)unsetenv(names[i]);
     }
 }
 
-static void start_server(const char *folder)
+static int read_port(int input)
+{
+    char line[32] = "";
+    for (size_t length = 0; length + 1 < sizeof line && read(input, line + length, 1) == 1 && line[length] != '\n';) {
+        ++length;
+    }
+    const int number = (int)strtol(line, NULL, 10);
+    need(number > 0, "the server");
+    return number;
+}
+
+static void start_server(const char *folder, bool secure)
 {
     char repository[600];
-    char line[32] = "";
+    char certificate[600];
+    char key[600];
     int input[2];
     int output[2];
     (void)snprintf(repository, sizeof repository, "kernels/copy=%s", folder);
+    (void)snprintf(certificate, sizeof certificate, "%s", folder_path("server.pem"));
+    (void)snprintf(key, sizeof key, "%s", folder_path("server.key"));
     need(pipe(input) == 0 && pipe(output) == 0, "pipe");
     server = fork();
     need(server >= 0, "fork");
@@ -52,25 +68,23 @@ static void start_server(const char *folder)
         (void)dup2(output[1], 1);
         (void)close(input[1]);
         (void)close(output[0]);
-        (void)execlp(HUB_NODE, HUB_NODE, HUB_SERVER, "--token", TOKEN, repository, (char *)NULL);
+        (void)execlp(HUB_NODE, HUB_NODE, HUB_SERVER, "--token", TOKEN, repository,
+                     secure ? "--certificate" : (char *)NULL, certificate, "--key", key, (char *)NULL);
         _exit(127);
     }
     (void)close(input[0]);
     (void)close(output[1]);
     server_input = input[1];
-    for (size_t length = 0;
-         length + 1 < sizeof line && read(output[0], line + length, 1) == 1 && line[length] != '\n';) {
-        ++length;
+    port = read_port(output[0]);
+    if (secure) {
+        (void)snprintf(secure_endpoint, sizeof secure_endpoint, "https://127.0.0.1:%d", read_port(output[0]));
     }
     (void)close(output[0]);
-    port = (int)strtol(line, NULL, 10);
-    need(port > 0, "the server");
     (void)snprintf(endpoint, sizeof endpoint, "http://127.0.0.1:%d", port);
 }
 
-int hub_start(void **state)
+static int start(bool secure)
 {
-    (void)state;
     if (HUB_NODE[0] == '\0') {
         printf("not run: there is no node\n");
         exit(77);
@@ -83,8 +97,27 @@ int hub_start(void **state)
     folder_unpack(&all, "copy/build/webgpu");
     folder_write("copy/README.md", "# Copy\n", 7);
     parcel_free(&all);
-    start_server(folder_path("copy"));
+    if (secure && !authority_make()) {
+        folder_remove();
+        printf("not run: there is no openssl\n");
+        exit(77);
+    }
+    char copy[512];
+    (void)snprintf(copy, sizeof copy, "%s", folder_path("copy"));
+    start_server(copy, secure);
     return 0;
+}
+
+int hub_start(void **state)
+{
+    (void)state;
+    return start(false);
+}
+
+int hub_start_secure(void **state)
+{
+    (void)state;
+    return start(true);
 }
 
 static void forget_folders(void)
@@ -189,6 +222,11 @@ int hub_reset(void **state)
 const char *hub_endpoint(void)
 {
     return endpoint;
+}
+
+const char *hub_secure_endpoint(void)
+{
+    return secure_endpoint;
 }
 
 const char *cache_path(const char *name)

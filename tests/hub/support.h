@@ -10,11 +10,15 @@
 /* A group's setup and teardown: the server, with the package kernels/copy, and none of the variables that a fetch reads. Without
  * Node the program ends with a line that ctest takes for skipped. */
 int hub_start(void **state);
+/* The same, and the server is there by https as well, with a certificate that no system trusts (authority.h); skipped without the
+ * command openssl, too. */
+int hub_start_secure(void **state);
 int hub_stop(void **state);
 /* A test's setup: an empty cache, and the server has forgotten what it was asked. */
 int hub_reset(void **state);
 
 const char *hub_endpoint(void);
+const char *hub_secure_endpoint(void);
 /* A path below the cache, until the next call. */
 const char *cache_path(const char *name);
 

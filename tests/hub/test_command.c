@@ -71,6 +71,8 @@ static void test_refusals(void **state)
     refused("get-kernel kernels/copy kernels/other --version 1", "one package at a time");
     refused("get-kernel copy --version 1", "allowed is ORG/NAME");
     refused("get-kernel kernels/copy --version 7", "the server has no v7 of it");
+    refused("get-kernel wrong-version/copy --version 1",
+            "version 1 was asked for, but by its metadata.json what v1 has is version 7");
     refused("get-kernel kernels/copy --version 1 --offline", "is not in the cache");
     refused("get-kernel kernels/copy --version 1 --endpoint http://hub.invalid", "without https");
     refused("get-kernel kernels/copy --version 1 --cache /dev/null/x", "cannot be made");

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "hub/support.h"
@@ -102,6 +103,39 @@ static void test_moving(void **state)
     assert_string_equal(fetched("moving/copy", &offline), second);
     assert_string_equal(fetched("moving/copy", &options), first);
     assert_string_equal(fetched("moving/copy", &offline), first);
+}
+
+/* The branch says which package is fetched; that it is of the version that was asked for is the package's word. */
+static void test_version_is_the_package_s(void **state)
+{
+    (void)state;
+    char commit[RMSNORM_COMMIT_TEXT] = "";
+    char *folder;
+    rmsnorm_fetch_options options = hub_options();
+    fetch_refused("wrong-version/copy", &options, RMSNORM_MALFORMED,
+                  "wrong-version/copy: version 1 was asked for, but by its metadata.json what v1 has is version 7");
+    assert_int_equal(count_requests((asked){.method = "GET", .ending = "/manifest.json"}), 0);
+    assert_false(file_exists(cache_path("kernels--wrong-version--copy/snapshots")));
+    assert_false(file_exists(cache_path("kernels--wrong-version--copy/refs")));
+    /* A commit is what it is. */
+    (void)snprintf(commit, sizeof commit, "%s", strrchr(fetched("kernels/copy", &options), '/') + 1);
+    options.version = 0;
+    options.revision = commit;
+    (void)fetched("wrong-version/copy", &options);
+    /* Cached by its commit, it is still not the version. */
+    options.version = 1;
+    options.revision = NULL;
+    fetch_refused("wrong-version/copy", &options, RMSNORM_MALFORMED, "what v1 has is version 7");
+    /* Nor with the network gone. */
+    FILE *ref;
+    assert_int_equal(mkdir(cache_path("kernels--wrong-version--copy/refs"), 0755), 0);
+    assert_non_null(ref = fopen(cache_path("kernels--wrong-version--copy/refs/v1"), "w"));
+    (void)fputs(commit, ref);
+    assert_int_equal(fclose(ref), 0);
+    options.offline = true;
+    fetch_refused("wrong-version/copy", &options, RMSNORM_MALFORMED, "version 1 was asked for, but ");
+    assert_int_equal(rmsnorm_package_fetch("kernels/copy", &options, &folder, NULL), RMSNORM_OK);
+    free(folder);
 }
 
 static void test_environment(void **state)
@@ -220,6 +254,7 @@ int main(void)
         cmocka_unit_test_setup(test_cached, hub_reset),
         cmocka_unit_test_setup(test_versions_share_what_is_the_same, hub_reset),
         cmocka_unit_test_setup(test_moving, hub_reset),
+        cmocka_unit_test_setup(test_version_is_the_package_s, hub_reset),
         cmocka_unit_test_setup(test_environment, hub_reset),
         cmocka_unit_test_setup(test_proxy, hub_reset),
         cmocka_unit_test_setup(test_token, hub_reset),

@@ -80,6 +80,8 @@ static void test_redirects(void **state)
     for (size_t i = 0; i < 4; ++i) {
         (void)fetched(good[i], &options);
     }
+    (void)fetched("redirects-5/copy", &options);
+    refused("redirects-6", RMSNORM_MALFORMED, "more than 5 redirects", 0);
     refused("redirect-loop", RMSNORM_MALFORMED, "more than 5 redirects", 0);
     refused("insecure", RMSNORM_MALFORMED, "a redirect leads to hub.invalid without https", 0);
     refused("file-url", RMSNORM_MALFORMED, "a redirect has the scheme file, allowed is https", 0);

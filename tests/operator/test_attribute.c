@@ -66,6 +66,47 @@ static void unknown_attributes_are_refused_naming_those_there_are(void **state)
     assert_memory_equal(&a, &before, sizeof a);
 }
 
+static void almost_right_attributes_are_corrected(void **state)
+{
+    (void)state;
+    static const char *const given[][2] = {{"axes=1", "axis"},
+                                           {"Axis=1", "axis"},
+                                           {"axs=1", "axis"},
+                                           {"eps=1", "epsilon"},
+                                           {"epsilom=1", "epsilon"},
+                                           {"epsillon=1", "epsilon"},
+                                           {"stashType=1", "stash_type"},
+                                           {"stash=1", "stash_type"}};
+    char sentence[128];
+    rmsnorm_attributes a;
+    rmsnorm_attributes_init(rms, &a);
+    for (size_t i = 0; i < sizeof given / sizeof given[0]; ++i) {
+        assert_int_equal(rmsnorm_attributes_parse(rms, &a, given[i][0]), RMSNORM_INVALID_ARGUMENT);
+        (void)snprintf(sentence, sizeof sentence, "; did you mean '%s'? allowed: axis, epsilon, stash_type",
+                       given[i][1]);
+        assert_sentence("RMSNormalization: no attribute '", sentence);
+    }
+}
+
+/* Little in common with any name, or far longer: nothing is suggested. */
+static void other_attributes_are_not_taken_for_ours(void **state)
+{
+    (void)state;
+    char longer[400] = "";
+    memset(longer, 'a', sizeof longer - 1);
+    char repeated[120] = "";
+    for (size_t i = 0; i < 14; ++i) {
+        memcpy(repeated + 7 * i, "epsilon", 8);
+    }
+    const char *const given[] = {longer, repeated, "", "a", "ax", "e", "bias", "mean", "gamma", "type", "axis_of_x"};
+    rmsnorm_attributes a;
+    rmsnorm_attributes_init(rms, &a);
+    for (size_t i = 0; i < sizeof given / sizeof given[0]; ++i) {
+        assert_int_equal(rmsnorm_attributes_set_int(rms, &a, given[i], 1), RMSNORM_INVALID_ARGUMENT);
+        assert_sentence("RMSNormalization: no attribute '", "'; allowed: axis, epsilon, stash_type");
+    }
+}
+
 static void kinds_are_strict(void **state)
 {
     (void)state;
@@ -264,6 +305,8 @@ int main(void)
         cmocka_unit_test(epsilon_left_out_is_1e_12_for_skip_and_1e_5_for_the_others),
         cmocka_unit_test(set_changes_the_one_attribute_named),
         cmocka_unit_test(unknown_attributes_are_refused_naming_those_there_are),
+        cmocka_unit_test(almost_right_attributes_are_corrected),
+        cmocka_unit_test(other_attributes_are_not_taken_for_ours),
         cmocka_unit_test(kinds_are_strict),
         cmocka_unit_test(impossible_values_are_refused_when_set_and_when_used),
         cmocka_unit_test(epsilon_is_any_float_except_for_skip),

@@ -1,0 +1,158 @@
+#include "rewrite.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cli.h"
+#include "findings.h"
+#include "json.h"
+#include "text.h"
+#include "verify.h"
+
+/* What the report says beside the findings. */
+typedef struct summary {
+    int64_t opset; /* of ai.onnx, before */
+    size_t nodes;  /* before */
+    rmsnorm_cli_verdict verdict;
+} summary;
+
+int rmsnorm_cli_data_files_parse(const char *word, rmsnorm_data_files *mode)
+{
+    static const char *const names[] = {"copy", "link", "leave"};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; ++i) {
+        if (strcmp(word, names[i]) == 0) {
+            *mode = (rmsnorm_data_files)i;
+            return RMSNORM_CLI_DONE;
+        }
+    }
+    return rmsnorm_cli_fail("--data-files is '%s', allowed are copy, link, leave", word);
+}
+
+static size_t count_nodes(const rmsnorm_ir *ir)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < rmsnorm_ir_node_count(ir); ++i) {
+        count += rmsnorm_ir_node_at(ir, i)->gone ? 0 : 1;
+    }
+    return count;
+}
+
+static void print_verdict(const rmsnorm_ir *ir, const rmsnorm_cli_verdict *verdict)
+{
+    size_t count = 0;
+    const rmsnorm_finding *findings = rmsnorm_ir_findings(ir, &count);
+    if (verdict->compared > 0) {
+        char words[RMSNORM_CLI_NODE_WORDS];
+        printf("verified %zu on random inputs: at most %" PRIu64 " ulp apart, at %s\n", verdict->compared,
+               verdict->steps, rmsnorm_cli_node_words(ir, findings[verdict->finding].made[0], words));
+    }
+    if (verdict->skipped > 0) {
+        printf("not verified: %zu, the first because ", verdict->skipped);
+        rmsnorm_cli_show(stdout, verdict->why);
+        putchar('\n');
+    }
+}
+
+static void print_text(const rmsnorm_cli_rewrite *rewrite, const rmsnorm_ir *ir, const summary *s)
+{
+    const rmsnorm_cli_tally tally = rmsnorm_cli_findings_count(ir);
+    if (!rewrite->quiet) {
+        rmsnorm_cli_findings_print(ir, rewrite->done);
+    }
+    if (rewrite->verify) {
+        print_verdict(ir, &s->verdict);
+    }
+    if (tally.norms > 0) {
+        printf("%s %zu nodes", rewrite->done, tally.norms);
+    } else {
+        printf("%s %zu chains and %zu residuals", rewrite->done, tally.chains, tally.residuals);
+    }
+    printf(", left %zu alone; %zu nodes, before %zu", tally.left, count_nodes(ir), s->nodes);
+    if (rmsnorm_ir_opset(ir, "") != s->opset) {
+        printf("; opset %" PRId64 ", before %" PRId64, rmsnorm_ir_opset(ir, ""), s->opset);
+    }
+    putchar('\n');
+}
+
+static void print_json(const rmsnorm_cli_rewrite *rewrite, const rmsnorm_ir *ir, const summary *s)
+{
+    const rmsnorm_cli_tally tally = rmsnorm_cli_findings_count(ir);
+    json_t *root = json_object();
+    (void)json_object_set_new(root, "model", rmsnorm_cli_json_text(rewrite->input));
+    (void)json_object_set_new(root, "output", rewrite->dry_run ? json_null() : rmsnorm_cli_json_text(rewrite->output));
+    if (rewrite->target != NULL) {
+        (void)json_object_set_new(root, "target", json_string(rewrite->target));
+    }
+    (void)json_object_set_new(root, "findings", rmsnorm_cli_findings_json(ir));
+    json_t *counts = json_object();
+    (void)json_object_set_new(counts, "chains", json_integer((json_int_t)tally.chains));
+    (void)json_object_set_new(counts, "residuals", json_integer((json_int_t)tally.residuals));
+    (void)json_object_set_new(counts, "norms", json_integer((json_int_t)tally.norms));
+    (void)json_object_set_new(counts, "left", json_integer((json_int_t)tally.left));
+    (void)json_object_set_new(root, "counts", counts);
+    (void)json_object_set_new(
+        root, "nodes", json_pack("{s:I,s:I}", "before", (json_int_t)s->nodes, "after", (json_int_t)count_nodes(ir)));
+    (void)json_object_set_new(
+        root, "opset",
+        json_pack("{s:I,s:I}", "before", (json_int_t)s->opset, "after", (json_int_t)rmsnorm_ir_opset(ir, "")));
+    if (rewrite->verify) {
+        json_t *verified = json_object();
+        (void)json_object_set_new(verified, "compared", json_integer((json_int_t)s->verdict.compared));
+        (void)json_object_set_new(verified, "skipped", json_integer((json_int_t)s->verdict.skipped));
+        (void)json_object_set_new(verified, "ulp", json_integer((json_int_t)s->verdict.steps));
+        (void)json_object_set_new(root, "verified", verified);
+    }
+    rmsnorm_cli_print_json(root, false);
+}
+
+static int verify(const rmsnorm_ir *ir, const rmsnorm_cli_args *args, rmsnorm_cli_verdict *verdict)
+{
+    rmsnorm_cli_context context;
+    int code = rmsnorm_cli_context_open(args, &context);
+    if (code == RMSNORM_CLI_DONE) {
+        code = rmsnorm_cli_verify(ir, &context, verdict);
+    }
+    rmsnorm_cli_context_close(&context);
+    return code;
+}
+
+static int rewrite_open(const rmsnorm_cli_rewrite *rewrite, rmsnorm_document *document, const rmsnorm_cli_args *args)
+{
+    rmsnorm_ir *ir = rmsnorm_document_ir(document);
+    summary s = {.opset = rmsnorm_ir_opset(ir, ""), .nodes = count_nodes(ir)};
+    if (rewrite->apply(ir, rewrite->options) != RMSNORM_OK) {
+        return rmsnorm_cli_fail("%s: %s", rewrite->input, rmsnorm_last_error());
+    }
+    if (rewrite->verify && verify(ir, args, &s.verdict) != RMSNORM_CLI_DONE) {
+        return RMSNORM_CLI_BAD;
+    }
+    if (!rewrite->dry_run) {
+        rmsnorm_document_save_options options = RMSNORM_DOCUMENT_SAVE_OPTIONS_INIT;
+        options.data_files = rewrite->data_files;
+        if (rmsnorm_document_save(document, rewrite->output, &options) != RMSNORM_OK) {
+            return rmsnorm_cli_fail_library();
+        }
+    }
+    if (rewrite->dry_run || strcmp(rewrite->output, "-") != 0) {
+        (rewrite->json ? print_json : print_text)(rewrite, ir, &s);
+    }
+    return RMSNORM_CLI_DONE;
+}
+
+int rmsnorm_cli_rewrite_run(const rmsnorm_cli_rewrite *rewrite, const rmsnorm_cli_args *args)
+{
+    rmsnorm_document *document = NULL;
+    if (rewrite->input == NULL) {
+        return rmsnorm_cli_fail("no model is given, write rmsnorm %s MODEL.onnx -o FILE", rewrite->verb);
+    }
+    if (rewrite->output == NULL && !rewrite->dry_run) {
+        return rmsnorm_cli_fail("no output is given, write -o FILE, or --dry-run to see what would be done");
+    }
+    if (rmsnorm_document_open(rewrite->input, &document) != RMSNORM_OK) {
+        return rmsnorm_cli_fail_library();
+    }
+    const int code = rewrite_open(rewrite, document, args);
+    rmsnorm_document_free(document);
+    return code;
+}

@@ -1,0 +1,332 @@
+/* verify.c: a finding's old nodes and its new ones on the same inputs. */
+#include "verify.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli.h"
+#include "element.h"
+#include "primitive.h"
+#include "text.h"
+
+/* A part's inputs are not made larger than this; and its dims that are no numbers get these. */
+enum { MOST_ELEMENTS = 1 << 24, NAMED_DIMS = 64 };
+
+/* A value of one run of a part. */
+typedef struct slot {
+    rmsnorm_tensor tensor;
+    bool made;     /* by a node of the part */
+    bool borrowed; /* the data is the ir's */
+} slot;
+
+typedef struct part {
+    const rmsnorm_ir *ir;
+    const rmsnorm_cli_context *context;
+    const rmsnorm_finding *finding;
+    slot *old, *new; /* by value */
+    const char *names[NAMED_DIMS];
+    size_t name_count;
+    uint64_t seed;
+} part;
+
+/* ---- Inputs ---------------------------------------------------------------------------------- */
+
+/* The same number for the same name; without one, the same for the same place from the end, so that shapes still fit. */
+static int64_t dim_for(part *p, const char *name, int32_t from_end)
+{
+    static const int64_t unnamed[] = {8, 3, 2};
+    if (name == NULL) {
+        return from_end < 3 ? unnamed[from_end] : 1;
+    }
+    for (size_t i = 0; i < p->name_count; ++i) {
+        if (strcmp(p->names[i], name) == 0) {
+            return 2 + (int64_t)i;
+        }
+    }
+    if (p->name_count == NAMED_DIMS) {
+        return 2;
+    }
+    p->names[p->name_count++] = name;
+    return 1 + (int64_t)p->name_count;
+}
+
+/* The normal distribution would not do more here than this: numbers of both signs and several magnitudes, none of them 0. */
+static double next_number(part *p)
+{
+    p->seed = p->seed * 6364136223846793005u + 1442695040888963407u;
+    const double unit = (double)(p->seed >> 11) * 0x1p-53;
+    const double sign = (p->seed >> 7 & 1) != 0 ? 1.0 : -1.0;
+    return sign * exp2(6.0 * unit - 4.0);
+}
+
+static int fill(part *p, size_t value)
+{
+    const rmsnorm_ir_value *source = rmsnorm_ir_value_at(p->ir, value);
+    slot *filled = &p->old[value];
+    filled->tensor = source->type;
+    if (source->type.data != NULL) {
+        filled->borrowed = true;
+        return RMSNORM_CLI_DONE;
+    }
+    if (rmsnorm_dtype_size(source->type.dtype) == 0) {
+        return rmsnorm_cli_fail("the value '%.160s' is of the element type %s", source->name,
+                                rmsnorm_dtype_name(source->type.dtype));
+    }
+    rmsnorm_tensor *tensor = &filled->tensor;
+    if (source->open && tensor->rank == 0) { /* nothing is known */
+        tensor->rank = 3;
+        memset(tensor->dim_names, 0, sizeof tensor->dim_names);
+        tensor->dims[0] = tensor->dims[1] = tensor->dims[2] = RMSNORM_UNKNOWN;
+    }
+    for (int32_t i = 0; i < tensor->rank; ++i) {
+        if (tensor->dims[i] < 0) {
+            tensor->dims[i] = dim_for(p, tensor->dim_names[i], tensor->rank - 1 - i);
+        }
+    }
+    const int64_t count = rmsnorm_tensor_count(tensor);
+    if (count < 0 || count > MOST_ELEMENTS) {
+        return rmsnorm_cli_fail("the value '%.160s' has more than %d elements", source->name, (int)MOST_ELEMENTS);
+    }
+    tensor->data = calloc((size_t)count + 1, rmsnorm_dtype_size(tensor->dtype));
+    if (tensor->data == NULL) {
+        return rmsnorm_cli_fail("no memory for the %lld elements of '%.160s'", (long long)count, source->name);
+    }
+    for (int64_t i = 0; i < count; ++i) {
+        rmsnorm_cli_element_store(tensor, i, next_number(p));
+    }
+    return RMSNORM_CLI_DONE;
+}
+
+static void mark_made(const part *p, slot *slots, const size_t *nodes, size_t count)
+{
+    for (size_t i = 0; i < count; ++i) {
+        const rmsnorm_ir_node *node = rmsnorm_ir_node_at(p->ir, nodes[i]);
+        for (size_t j = 0; j < node->output_count; ++j) {
+            if (node->outputs[j] != RMSNORM_NO_INDEX) {
+                slots[node->outputs[j]].made = true;
+            }
+        }
+    }
+}
+
+/* What neither the old nor the new nodes make is given to both. */
+static int fill_inputs(part *p, const size_t *nodes, size_t count)
+{
+    for (size_t i = 0; i < count; ++i) {
+        const rmsnorm_ir_node *node = rmsnorm_ir_node_at(p->ir, nodes[i]);
+        for (size_t j = 0; j < node->input_count; ++j) {
+            const size_t value = node->inputs[j];
+            if (value == RMSNORM_NO_INDEX || p->old[value].made || p->new[value].made ||
+                p->old[value].tensor.data != NULL) {
+                continue;
+            }
+            if (fill(p, value) != RMSNORM_CLI_DONE) {
+                return RMSNORM_CLI_BAD;
+            }
+            p->new[value].tensor = p->old[value].tensor;
+            p->new[value].borrowed = true;
+        }
+    }
+    return RMSNORM_CLI_DONE;
+}
+
+/* ---- Running --------------------------------------------------------------------------------- */
+
+enum { MOST_SLOTS = 8 };
+
+typedef struct operands {
+    const rmsnorm_tensor *inputs[MOST_SLOTS];
+    rmsnorm_tensor *outputs[MOST_SLOTS];
+    const char *input_names[MOST_SLOTS], *output_names[MOST_SLOTS];
+} operands;
+
+static int gather(const part *p, slot *slots, const rmsnorm_ir_node *node, operands *found)
+{
+    if (node->input_count > MOST_SLOTS || node->output_count > MOST_SLOTS) {
+        return rmsnorm_cli_fail("%.80s has more slots than any node of a norm", node->op_type);
+    }
+    for (size_t i = 0; i < node->input_count; ++i) {
+        const size_t value = node->inputs[i];
+        found->inputs[i] = value == RMSNORM_NO_INDEX ? NULL : &slots[value].tensor;
+        found->input_names[i] = value == RMSNORM_NO_INDEX ? "" : rmsnorm_ir_value_at(p->ir, value)->name;
+    }
+    for (size_t i = 0; i < node->output_count; ++i) {
+        const size_t value = node->outputs[i];
+        found->outputs[i] = value == RMSNORM_NO_INDEX ? NULL : &slots[value].tensor;
+        found->output_names[i] = value == RMSNORM_NO_INDEX ? "" : rmsnorm_ir_value_at(p->ir, value)->name;
+        if (value != RMSNORM_NO_INDEX) {
+            slots[value].tensor = (rmsnorm_tensor){.rank = RMSNORM_UNKNOWN};
+        }
+    }
+    return RMSNORM_CLI_DONE;
+}
+
+static int run_primitive(const part *p, const rmsnorm_ir_node *node, operands *found)
+{
+    const rmsnorm_node plain = {.name = node->name,
+                                .op_type = node->op_type,
+                                .domain = node->domain,
+                                .inputs = found->input_names,
+                                .input_count = node->input_count,
+                                .outputs = found->output_names,
+                                .output_count = node->output_count,
+                                .attributes = node->attributes,
+                                .attribute_count = node->attribute_count};
+    const rmsnorm_cli_primitive *primitive = NULL;
+    bool made = false;
+    int code = rmsnorm_cli_primitive_resolve(&plain, rmsnorm_ir_opset(p->ir, ""), &primitive);
+    if (code == RMSNORM_CLI_DONE) {
+        code = rmsnorm_cli_primitive_infer(primitive, &plain, found->inputs, found->outputs[0], &made);
+    }
+    if (code != RMSNORM_CLI_DONE || made) {
+        return code;
+    }
+    if (found->outputs[0]->data != NULL) { /* a Constant's, which is the ir's */
+        const size_t size = (size_t)rmsnorm_tensor_count(found->outputs[0]) * 8;
+        void *const copy = malloc(size + 1);
+        if (copy == NULL) {
+            return rmsnorm_cli_fail("no memory for a constant");
+        }
+        const size_t item = rmsnorm_dtype_size(found->outputs[0]->dtype);
+        memcpy(copy, found->outputs[0]->data, size / 8 * (item > 0 ? item : 8));
+        found->outputs[0]->data = copy;
+        return RMSNORM_CLI_DONE;
+    }
+    return rmsnorm_cli_primitive_compute(primitive, &plain, found->inputs, found->outputs[0]);
+}
+
+static int run_node(const part *p, slot *slots, size_t index)
+{
+    const rmsnorm_ir_node *node = rmsnorm_ir_node_at(p->ir, index);
+    const rmsnorm_operator *op = NULL;
+    rmsnorm_attributes attributes;
+    operands found;
+    if (gather(p, slots, node, &found) != RMSNORM_CLI_DONE) {
+        return RMSNORM_CLI_BAD;
+    }
+    if (rmsnorm_ir_resolve(p->ir, index, &op, &attributes) == RMSNORM_OK) {
+        return rmsnorm_cli_context_run(p->context, op, &attributes, found.inputs, node->input_count, found.outputs,
+                                       node->output_count);
+    }
+    if (node->domain[0] != '\0' || node->function || !rmsnorm_cli_primitive_known(node->op_type)) {
+        return rmsnorm_cli_fail("%.80s is not run here", node->op_type);
+    }
+    return run_primitive(p, node, &found);
+}
+
+static int run_nodes(const part *p, slot *slots, const size_t *nodes, size_t count)
+{
+    int code = RMSNORM_CLI_DONE;
+    for (size_t i = 0; i < count && code == RMSNORM_CLI_DONE; ++i) {
+        code = run_node(p, slots, nodes[i]);
+    }
+    return code;
+}
+
+/* ---- Comparing ------------------------------------------------------------------------------- */
+
+static bool same_shape(const rmsnorm_tensor *a, const rmsnorm_tensor *b)
+{
+    bool same = a->dtype == b->dtype && a->rank == b->rank;
+    for (int32_t i = 0; same && i < a->rank; ++i) {
+        same = a->dims[i] == b->dims[i];
+    }
+    return same;
+}
+
+static uint64_t steps_between(const rmsnorm_tensor *a, const rmsnorm_tensor *b)
+{
+    uint64_t most = 0;
+    const int64_t count = rmsnorm_tensor_count(a);
+    for (int64_t i = 0; i < count; ++i) {
+        const bool first = isnan(rmsnorm_cli_element(a, i)), second = isnan(rmsnorm_cli_element(b, i));
+        const uint64_t steps =
+            first || second ? (first == second ? 0 : UINT64_MAX) : rmsnorm_cli_element_steps(a, b, i);
+        most = steps > most ? steps : most;
+    }
+    return most;
+}
+
+/* Every value that both make. */
+static int compare(const part *p, uint64_t *steps)
+{
+    *steps = 0;
+    for (size_t v = 0; v < rmsnorm_ir_value_count(p->ir); ++v) {
+        if (!p->old[v].made || !p->new[v].made || p->new[v].tensor.data == NULL) {
+            continue;
+        }
+        if (!same_shape(&p->old[v].tensor, &p->new[v].tensor)) {
+            return rmsnorm_cli_fail("'%.160s' has another type or shape than before",
+                                    rmsnorm_ir_value_at(p->ir, v)->name);
+        }
+        const uint64_t here = steps_between(&p->old[v].tensor, &p->new[v].tensor);
+        *steps = here > *steps ? here : *steps;
+    }
+    return RMSNORM_CLI_DONE;
+}
+
+static void release(const part *p, slot *slots)
+{
+    for (size_t v = 0; v < rmsnorm_ir_value_count(p->ir); ++v) {
+        if (!slots[v].borrowed) {
+            free(slots[v].tensor.data);
+        }
+        slots[v] = (slot){.made = false};
+    }
+}
+
+static int run_part(part *p, uint64_t *steps)
+{
+    const rmsnorm_finding *f = p->finding;
+    mark_made(p, p->old, f->nodes, f->node_count);
+    mark_made(p, p->new, f->made, f->made_count);
+    int code = fill_inputs(p, f->nodes, f->node_count);
+    if (code == RMSNORM_CLI_DONE) {
+        code = fill_inputs(p, f->made, f->made_count);
+    }
+    if (code == RMSNORM_CLI_DONE) {
+        code = run_nodes(p, p->old, f->nodes, f->node_count);
+    }
+    if (code == RMSNORM_CLI_DONE) {
+        code = run_nodes(p, p->new, f->made, f->made_count);
+    }
+    if (code == RMSNORM_CLI_DONE) {
+        code = compare(p, steps);
+    }
+    release(p, p->new);
+    release(p, p->old);
+    return code;
+}
+
+int rmsnorm_cli_verify(const rmsnorm_ir *ir, const rmsnorm_cli_context *context, rmsnorm_cli_verdict *verdict)
+{
+    size_t count = 0;
+    const rmsnorm_finding *findings = rmsnorm_ir_findings(ir, &count);
+    part p = {.ir = ir, .context = context, .seed = 1};
+    p.old = rmsnorm_cli_allocate(rmsnorm_ir_value_count(ir) + 1, sizeof *p.old);
+    p.new = rmsnorm_cli_allocate(rmsnorm_ir_value_count(ir) + 1, sizeof *p.new);
+    *verdict = (rmsnorm_cli_verdict){.finding = RMSNORM_NO_INDEX};
+    for (size_t i = 0; i < count; ++i) {
+        if (!findings[i].done) {
+            continue;
+        }
+        uint64_t steps = 0;
+        p.finding = &findings[i];
+        p.name_count = 0;
+        if (run_part(&p, &steps) != RMSNORM_CLI_DONE) {
+            if (verdict->skipped++ == 0) {
+                rmsnorm_cli_append(verdict->why, sizeof verdict->why, "%s", rmsnorm_cli_sentence());
+            }
+            continue;
+        }
+        verdict->compared++;
+        if (steps > verdict->steps || verdict->finding == RMSNORM_NO_INDEX) {
+            verdict->steps = steps;
+            verdict->finding = i;
+        }
+    }
+    free(p.old);
+    free(p.new);
+    return RMSNORM_CLI_DONE;
+}

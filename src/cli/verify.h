@@ -1,0 +1,18 @@
+/* verify.h: each rewritten part of a model, run before and after on random inputs. */
+#ifndef RMSNORM_CLI_VERIFY_H
+#define RMSNORM_CLI_VERIFY_H
+
+#include "context.h"
+#include "rmsnorm/rewrite.h"
+
+typedef struct rmsnorm_cli_verdict {
+    size_t compared, skipped; /* parts; skipped: what could not be run */
+    uint64_t steps;           /* the largest difference, in steps of the element type (ulp) */
+    size_t finding;           /* where it is */
+    char why[512];            /* why the first of the skipped was */
+} rmsnorm_cli_verdict;
+
+/* Runs what was done. Named and unknown dims get small numbers. */
+int rmsnorm_cli_verify(const rmsnorm_ir *ir, const rmsnorm_cli_context *context, rmsnorm_cli_verdict *verdict);
+
+#endif
