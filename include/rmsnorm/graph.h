@@ -134,15 +134,15 @@ typedef enum rmsnorm_data_files {
     RMSNORM_DATA_FILES_LEAVE /* nothing: the model is written alone */
 } rmsnorm_data_files;
 
-typedef struct rmsnorm_save_options {
+typedef struct rmsnorm_document_save_options {
     size_t struct_size;
     rmsnorm_data_files data_files;
     void (*progress)(void *user, uint64_t done, uint64_t total); /* bytes; NULL: not told */
     void *user;
-} rmsnorm_save_options;
-#define RMSNORM_SAVE_OPTIONS_INIT                                         \
-    {                                                                     \
-        sizeof(rmsnorm_save_options), RMSNORM_DATA_FILES_COPY, NULL, NULL \
+} rmsnorm_document_save_options;
+#define RMSNORM_DOCUMENT_SAVE_OPTIONS_INIT                                         \
+    {                                                                              \
+        sizeof(rmsnorm_document_save_options), RMSNORM_DATA_FILES_COPY, NULL, NULL \
     }
 
 /* Writes the model as its rmsnorm_ir is now; without a change, the bytes it had. path may be the file it came from; "-" is
@@ -152,7 +152,7 @@ typedef struct rmsnorm_save_options {
  * with other content is refused. More than 2 GiB - 1 is RMSNORM_UNSUPPORTED, a file that was written to since it was
  * opened RMSNORM_IO. options NULL: the defaults. */
 RMSNORM_API rmsnorm_status rmsnorm_document_save(rmsnorm_document *document, const char *path,
-                                                 const rmsnorm_save_options *options);
+                                                 const rmsnorm_document_save_options *options);
 
 #ifdef __cplusplus
 }

@@ -1,7 +1,7 @@
 #include "graph/edit.h"
 
 #include "graph/bytes.h"
-#include "graph/made.h"
+#include "graph/fresh.h"
 #include "operator/error.h"
 
 #include <inttypes.h>
@@ -224,7 +224,7 @@ static rmsnorm_status put_constants(edit *e, const progress *p)
 {
     for (size_t i = 0; i < e->constant_count; i++) {
         if (rmsnorm_ir_value_at(e->ir, e->constants[i])->graph == p->graph) {
-            RMSNORM_TRY(rmsnorm_made_constant(e->pieces, e->document, e->constants[i], e->as_nodes));
+            RMSNORM_TRY(rmsnorm_fresh_constant(e->pieces, e->document, e->constants[i], e->as_nodes));
         }
     }
     return RMSNORM_OK;
@@ -238,7 +238,7 @@ static rmsnorm_status put_nodes(edit *e, progress *p)
         if (node->origin != RMSNORM_NO_INDEX) {
             break;
         }
-        RMSNORM_TRY(rmsnorm_made_node(e->pieces, e->document, p->due));
+        RMSNORM_TRY(rmsnorm_fresh_node(e->pieces, e->document, p->due));
         p->due = node->next;
     }
     return RMSNORM_OK;

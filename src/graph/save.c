@@ -98,12 +98,13 @@ static rmsnorm_status write_pieces(void *content, int descriptor, const char *pa
     return rmsnorm_input_check_unchanged(s->input);
 }
 
-static rmsnorm_status read_options(const rmsnorm_save_options *options, const char *file, rmsnorm_save_options *ours)
+static rmsnorm_status read_options(const rmsnorm_document_save_options *options, const char *file,
+                                   rmsnorm_document_save_options *ours)
 {
     if (options != NULL) {
         RMSNORM_CHECK(options->struct_size >= sizeof options->struct_size, RMSNORM_INVALID_ARGUMENT,
-                      "%s: options.struct_size is %zu; allowed: sizeof(rmsnorm_save_options): start from "
-                      "RMSNORM_SAVE_OPTIONS_INIT",
+                      "%s: options.struct_size is %zu; allowed: sizeof(rmsnorm_document_save_options): start from "
+                      "RMSNORM_DOCUMENT_SAVE_OPTIONS_INIT",
                       file, options->struct_size);
         memcpy(ours, options, options->struct_size < sizeof *ours ? options->struct_size : sizeof *ours);
     }
@@ -113,7 +114,7 @@ static rmsnorm_status read_options(const rmsnorm_save_options *options, const ch
     return RMSNORM_OK;
 }
 
-static rmsnorm_status save(rmsnorm_document *document, const char *path, const rmsnorm_save_options *options,
+static rmsnorm_status save(rmsnorm_document *document, const char *path, const rmsnorm_document_save_options *options,
                            const rmsnorm_pieces *pieces, rmsnorm_data_move *move)
 {
     RMSNORM_TRY(rmsnorm_data_move_plan(move, document, path, options->data_files));
@@ -123,9 +124,10 @@ static rmsnorm_status save(rmsnorm_document *document, const char *path, const r
     return rmsnorm_output_make(path, write_pieces, &s);
 }
 
-rmsnorm_status rmsnorm_document_save(rmsnorm_document *document, const char *path, const rmsnorm_save_options *options)
+rmsnorm_status rmsnorm_document_save(rmsnorm_document *document, const char *path,
+                                     const rmsnorm_document_save_options *options)
 {
-    rmsnorm_save_options ours = RMSNORM_SAVE_OPTIONS_INIT;
+    rmsnorm_document_save_options ours = RMSNORM_DOCUMENT_SAVE_OPTIONS_INIT;
     RMSNORM_CHECK(path != NULL && path[0] != '\0', RMSNORM_INVALID_ARGUMENT, "model file: the name is empty");
     RMSNORM_TRY(read_options(options, rmsnorm_file_display(path), &ours));
     rmsnorm_pieces pieces;

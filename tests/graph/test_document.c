@@ -387,10 +387,10 @@ static void test_bad_arguments(void **state)
     document = open_bytes(&content);
     expect_refusal(rmsnorm_document_save(document, "", NULL), RMSNORM_INVALID_ARGUMENT, "the name is empty");
     expect_refusal(rmsnorm_document_save(document, path_of("no/folder.onnx"), NULL), RMSNORM_IO, "folder.onnx");
-    const rmsnorm_save_options unset = {0};
+    const rmsnorm_document_save_options unset = {0};
     expect_refusal(rmsnorm_document_save(document, path_of("out.onnx"), &unset), RMSNORM_INVALID_ARGUMENT,
                    "struct_size is 0");
-    rmsnorm_save_options wrong = RMSNORM_SAVE_OPTIONS_INIT;
+    rmsnorm_document_save_options wrong = RMSNORM_DOCUMENT_SAVE_OPTIONS_INIT;
     wrong.data_files = (rmsnorm_data_files)7;
     expect_refusal(rmsnorm_document_save(document, path_of("out.onnx"), &wrong), RMSNORM_INVALID_ARGUMENT,
                    "none of COPY, LINK and LEAVE");

@@ -267,7 +267,7 @@ static rmsnorm_status save_to(const char *path, rmsnorm_data_files mode, seen *t
 {
     rmsnorm_document *document;
     assert_int_equal(rmsnorm_document_open(path_of("in/m.onnx"), &document), RMSNORM_OK);
-    rmsnorm_save_options options = RMSNORM_SAVE_OPTIONS_INIT;
+    rmsnorm_document_save_options options = RMSNORM_DOCUMENT_SAVE_OPTIONS_INIT;
     options.data_files = mode;
     options.progress = told != NULL ? see : NULL;
     options.user = told;

@@ -1,4 +1,4 @@
-#include "graph/made.h"
+#include "graph/fresh.h"
 
 #include "graph/bytes.h"
 #include "operator/error.h"
@@ -123,7 +123,7 @@ static rmsnorm_status make_names(const maker *m, size_t graph, const size_t *val
     return RMSNORM_OK;
 }
 
-rmsnorm_status rmsnorm_made_node(rmsnorm_pieces *pieces, const rmsnorm_document *document, size_t node)
+rmsnorm_status rmsnorm_fresh_node(rmsnorm_pieces *pieces, const rmsnorm_document *document, size_t node)
 {
     const maker m = {pieces, document};
     const rmsnorm_ir_node *const shown = rmsnorm_ir_node_at(document->ir, node);
@@ -146,8 +146,8 @@ rmsnorm_status rmsnorm_made_node(rmsnorm_pieces *pieces, const rmsnorm_document 
     return rmsnorm_pieces_message(pieces, RMSNORM_GRAPH_NODE, &proto.base);
 }
 
-rmsnorm_status rmsnorm_made_constant(rmsnorm_pieces *pieces, const rmsnorm_document *document, size_t value,
-                                     bool as_node)
+rmsnorm_status rmsnorm_fresh_constant(rmsnorm_pieces *pieces, const rmsnorm_document *document, size_t value,
+                                      bool as_node)
 {
     const maker m = {pieces, document};
     const rmsnorm_ir_value *const shown = rmsnorm_ir_value_at(document->ir, value);

@@ -1,6 +1,6 @@
-/* made.h: what rewriting has made, as messages. */
-#ifndef RMSNORM_GRAPH_MADE_H
-#define RMSNORM_GRAPH_MADE_H
+/* fresh.h: what rewriting has made, as messages. */
+#ifndef RMSNORM_GRAPH_FRESH_H
+#define RMSNORM_GRAPH_FRESH_H
 
 #include "graph/document.h"
 #include "graph/pieces.h"
@@ -15,10 +15,10 @@ enum {
 
 /* A node. Refused: one that would not mean in the file what it means in the ir, since an attribute's value is not known or a
  * name is hidden by another of its graph. */
-rmsnorm_status rmsnorm_made_node(rmsnorm_pieces *pieces, const rmsnorm_document *document, size_t node);
+rmsnorm_status rmsnorm_fresh_node(rmsnorm_pieces *pieces, const rmsnorm_document *document, size_t node);
 
 /* A constant, as an initializer or as a Constant node. */
-rmsnorm_status rmsnorm_made_constant(rmsnorm_pieces *pieces, const rmsnorm_document *document, size_t value,
-                                     bool as_node);
+rmsnorm_status rmsnorm_fresh_constant(rmsnorm_pieces *pieces, const rmsnorm_document *document, size_t value,
+                                      bool as_node);
 
 #endif
