@@ -368,3 +368,60 @@ bytes strange_model(void)
     field_varint(&model, MODEL_IR, 8);
     return model;
 }
+
+static void put_chain(bytes *graph, const char *output)
+{
+    bytes node = begin_node("Pow", "", "x two", "sq");
+    field_message(graph, GRAPH_NODE, &node);
+    node = begin_node("ReduceMean", "", "sq", "ms");
+    bytes attribute = {0};
+    field_text(&attribute, ATTRIBUTE_NAME, "axes");
+    field_varint(&attribute, ATTRIBUTE_INTS, UINT64_MAX);
+    field_varint(&attribute, ATTRIBUTE_TYPE, TYPE_INTS);
+    field_message(&node, NODE_ATTRIBUTE, &attribute);
+    field_message(graph, GRAPH_NODE, &node);
+    node = begin_node("Add", "", "ms epsilon", "sum");
+    field_message(graph, GRAPH_NODE, &node);
+    node = begin_node("Sqrt", "", "sum", "root");
+    field_message(graph, GRAPH_NODE, &node);
+    node = begin_node("Div", "", "x root", "quotient");
+    field_message(graph, GRAPH_NODE, &node);
+    node = begin_node("Mul", "", "quotient gamma", output);
+    field_message(graph, GRAPH_NODE, &node);
+}
+
+bytes chain_model(void)
+{
+    const float numbers[] = {2.0f, 1e-5f};
+    const float gamma[] = {1.0f, 2.0f, 3.0f, 4.0f};
+    const int64_t dim = 4;
+    bytes graph = {0};
+    put_chain(&graph, "n");
+    bytes node = begin_node("Identity", "", "n", "y");
+    field_text(&node, NODE_NAME, "tail");
+    field_message(&graph, GRAPH_NODE, &node);
+    node = begin_node("If", "", "flag", "z");
+    for (int i = 0; i < 2; i++) {
+        bytes inner = {0};
+        put_chain(&inner, "given");
+        field_text(&inner, GRAPH_NAME, "inner");
+        put_value(&inner, GRAPH_OUTPUT, "given", RMSNORM_FLOAT, "N,4");
+        put_graph_attribute(&node, i == 0 ? "then_branch" : "else_branch", &inner);
+    }
+    field_message(&graph, GRAPH_NODE, &node);
+    bytes tensor = tensor_message("two", RMSNORM_FLOAT, NULL, 0, &numbers[0], 4);
+    field_message(&graph, GRAPH_INITIALIZER, &tensor);
+    tensor = tensor_message("epsilon", RMSNORM_FLOAT, NULL, 0, &numbers[1], 4);
+    field_message(&graph, GRAPH_INITIALIZER, &tensor);
+    tensor = tensor_message("gamma", RMSNORM_FLOAT, &dim, 1, gamma, sizeof gamma);
+    field_message(&graph, GRAPH_INITIALIZER, &tensor);
+    put_value(&graph, GRAPH_INPUT, "x", RMSNORM_FLOAT, "N,4");
+    put_value(&graph, GRAPH_INPUT, "flag", 9, "");
+    put_value(&graph, GRAPH_OUTPUT, "y", RMSNORM_FLOAT, "N,4");
+    put_value(&graph, GRAPH_OUTPUT, "z", RMSNORM_FLOAT, "N,4");
+    bytes model = {0};
+    field_varint(&model, MODEL_IR, 8);
+    put_opset(&model, "", 17);
+    field_message(&model, MODEL_GRAPH, &graph);
+    return model;
+}

@@ -83,4 +83,8 @@ bytes rich_model(void);
  *   Neg(y) "then_out" and Loop -> "else_out", inside which Mul(carried, y) "next". */
 bytes strange_model(void);
 
+/* An RMS normalization in small nodes, opset 17: once in the main graph, with a node "tail" of "n" behind it, and once in
+ * both branches of an If. */
+bytes chain_model(void);
+
 #endif

@@ -503,6 +503,42 @@ static void test_a_hidden_value_is_not_named(void **state)
     release(&content);
 }
 
+static bool has_type(const Onnx__GraphProto *graph, const char *op_type)
+{
+    for (size_t i = 0; i < graph->n_node; i++) {
+        if (strcmp(graph->node[i]->op_type, op_type) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The whole way, with the rules of rewriting. */
+static void test_chains_are_fused_in_all_graphs(void **state)
+{
+    (void)state;
+    bytes content = chain_model();
+    rmsnorm_document *document = open_bytes(&content);
+    rmsnorm_ir *const ir = rmsnorm_document_ir(document);
+    assert_int_equal(rmsnorm_ir_fuse(ir, NULL), RMSNORM_OK);
+    assert_int_equal(rmsnorm_document_save(document, path_of("out.onnx"), NULL), RMSNORM_OK);
+    const int64_t opset = rmsnorm_ir_opset(ir, "");
+    rmsnorm_document_free(document);
+    Onnx__ModelProto *const after = decode(path_of("out.onnx"));
+    const Onnx__NodeProto *const branch = after->graph->node[after->graph->n_node - 1];
+    const Onnx__GraphProto *const graphs[] = {after->graph, branch->attribute[0]->g, branch->attribute[1]->g};
+    for (size_t i = 0; i < 3; i++) {
+        assert_false(has_type(graphs[i], "Pow"));
+        assert_true(has_type(graphs[i], "RMSNormalization") || has_type(graphs[i], "SimplifiedLayerNormalization"));
+        assert_int_equal(graphs[i]->n_node, i == 0 ? 3 : 1);
+    }
+    assert_int_equal(after->opset_import[0]->version, opset);
+    onnx__model_proto__free_unpacked(after, NULL);
+    assert_int_equal(rmsnorm_document_open(path_of("out.onnx"), &document), RMSNORM_OK);
+    rmsnorm_document_free(document);
+    release(&content);
+}
+
 /* A model of 2 GiB - 1, most of it a hole: it can be opened and saved in little memory, and cannot grow. */
 static void test_a_model_of_the_largest_size_cannot_grow(void **state)
 {
@@ -540,6 +576,7 @@ int main(void)
         cmocka_unit_test(test_what_cannot_be_written_is_refused),
         cmocka_unit_test(test_a_value_that_is_needed_has_a_node),
         cmocka_unit_test(test_a_hidden_value_is_not_named),
+        cmocka_unit_test(test_chains_are_fused_in_all_graphs),
         cmocka_unit_test(test_a_model_of_the_largest_size_cannot_grow),
     };
     return cmocka_run_group_tests(tests, make_directory, remove_directory);
