@@ -114,7 +114,7 @@ static bool is_small(const Onnx__TensorProto *proto, const rmsnorm_tensor *type)
 {
     const int64_t count = type->rank >= 0 ? rmsnorm_tensor_count(type) : RMSNORM_UNKNOWN;
     const unsigned bits = rmsnorm_external_bits((int32_t)type->dtype);
-    return proto->segment == NULL && bits > 0 && count >= 0 && count <= RMSNORM_SMALL_TENSOR * 8 / (int64_t)bits;
+    return proto->segment == NULL && bits > 0 && count >= 0 && count <= (int64_t)RMSNORM_SMALL_TENSOR * 8 / bits;
 }
 
 /* type gets the elements, which are to be freed, where there are few of them and of a type that is read. */

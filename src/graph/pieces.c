@@ -4,7 +4,8 @@
 
 #include <stdlib.h>
 
-enum { NUMBER_SIZE = 10 };
+/* A tag and a number, of at most ten bytes each. */
+#define HEAD_SIZE ((size_t)20)
 
 void rmsnorm_pieces_init(rmsnorm_pieces *pieces)
 {
@@ -56,7 +57,7 @@ static size_t put_number(uint8_t *to, uint64_t value)
 
 rmsnorm_status rmsnorm_pieces_number(rmsnorm_pieces *pieces, unsigned field, uint64_t number)
 {
-    uint8_t *const memory = rmsnorm_arena_allocate(&pieces->arena, 2 * NUMBER_SIZE);
+    uint8_t *const memory = rmsnorm_arena_allocate(&pieces->arena, HEAD_SIZE);
     if (memory == NULL) {
         return RMSNORM_OUT_OF_MEMORY;
     }
@@ -68,7 +69,7 @@ rmsnorm_status rmsnorm_pieces_number(rmsnorm_pieces *pieces, unsigned field, uin
 rmsnorm_status rmsnorm_pieces_message(rmsnorm_pieces *pieces, unsigned field, const ProtobufCMessage *message)
 {
     const size_t packed = protobuf_c_message_get_packed_size(message);
-    uint8_t *const memory = rmsnorm_arena_allocate(&pieces->arena, packed + 2 * NUMBER_SIZE);
+    uint8_t *const memory = rmsnorm_arena_allocate(&pieces->arena, packed + HEAD_SIZE);
     if (memory == NULL) {
         return RMSNORM_OUT_OF_MEMORY;
     }
@@ -80,7 +81,7 @@ rmsnorm_status rmsnorm_pieces_message(rmsnorm_pieces *pieces, unsigned field, co
 
 rmsnorm_status rmsnorm_pieces_begin(rmsnorm_pieces *pieces, unsigned field, rmsnorm_pieces_mark *mark)
 {
-    uint8_t *const memory = rmsnorm_arena_allocate(&pieces->arena, 2 * NUMBER_SIZE);
+    uint8_t *const memory = rmsnorm_arena_allocate(&pieces->arena, HEAD_SIZE);
     if (memory == NULL) {
         return RMSNORM_OUT_OF_MEMORY;
     }

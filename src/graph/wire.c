@@ -35,7 +35,8 @@ static rmsnorm_status fail_at(const walk *w, const span *s, const uint8_t *at, c
     for (size_t i = 0; w->cuts != NULL && i < w->cuts->count && w->cuts->items[i].at <= place; i++) {
         missing = w->cuts->items[i].missing;
     }
-    return rmsnorm_wire_fail(w->file, s->descriptor, place + missing, what);
+    (void)rmsnorm_wire_fail(w->file, s->descriptor, place + missing, what);
+    return RMSNORM_MALFORMED;
 }
 
 /* A base-128 number of at most `most` bytes. */
@@ -162,7 +163,7 @@ static rmsnorm_status read_tag(const walk *w, span *s, tag_read *result)
 static rmsnorm_status check_field(const walk *w, span *s, uint64_t *seen, int depth)
 {
     const uint8_t *const start = s->at;
-    tag_read tag;
+    tag_read tag = {.field = NULL};
     RMSNORM_TRY(read_tag(w, s, &tag));
     if (tag.field != NULL && tag.field->label != PROTOBUF_C_LABEL_REPEATED) {
         const uint64_t bit = bit_of(s->descriptor, tag.field);
