@@ -48,8 +48,11 @@ static rmsnorm_status fail_other(const edit *e)
 
 static bool is_gone(const edit *e, const rmsnorm_definition *definition)
 {
-    return definition->maker != RMSNORM_NOWHERE &&
-           rmsnorm_ir_value_at(e->ir, definition->value)->maker == RMSNORM_NO_INDEX;
+    const rmsnorm_ir_value *const value = rmsnorm_ir_value_at(e->ir, definition->value);
+    if (definition->initializer != NULL) {
+        return value->gone && !definition->input; /* an input needs its default */
+    }
+    return definition->maker != RMSNORM_NOWHERE && value->maker == RMSNORM_NO_INDEX;
 }
 
 /* Nothing may need what is no longer made. */
@@ -106,6 +109,9 @@ static rmsnorm_status compare(edit *e)
     }
     for (size_t i = 0; i < rmsnorm_ir_value_count(e->ir); i++) {
         const rmsnorm_ir_value *const value = rmsnorm_ir_value_at(e->ir, i);
+        if (value->gone && !value->made) {
+            e->changed[value->graph] = true;
+        }
         if (value->made && value->constant && value->user_count > 0) {
             e->constants[e->constant_count++] = i;
             e->changed[value->graph] = true;
@@ -277,6 +283,17 @@ static rmsnorm_status visit_named(edit *e, const progress *p, const char *name, 
     return definition != NULL && is_gone(e, definition) ? RMSNORM_OK : keep(e, field);
 }
 
+/* New constants stand behind the initializers that were there. */
+static rmsnorm_status visit_initializer(edit *e, progress *p, const rmsnorm_field *field)
+{
+    const Onnx__GraphProto *const proto = p->scope->proto;
+    if (p->initializer == proto->n_initializer) {
+        return fail_other(e);
+    }
+    RMSNORM_TRY(visit_named(e, p, proto->initializer[p->initializer++]->name, field));
+    return p->initializer == proto->n_initializer && !e->as_nodes ? put_constants(e, p) : RMSNORM_OK;
+}
+
 static rmsnorm_status visit(edit *e, progress *p, const rmsnorm_field *field)
 {
     const Onnx__GraphProto *const proto = p->scope->proto;
@@ -284,8 +301,7 @@ static rmsnorm_status visit(edit *e, progress *p, const rmsnorm_field *field)
     case RMSNORM_GRAPH_NODE:
         return visit_node(e, p, field);
     case RMSNORM_GRAPH_INITIALIZER:
-        RMSNORM_TRY(keep(e, field));
-        return ++p->initializer == proto->n_initializer && !e->as_nodes ? put_constants(e, p) : RMSNORM_OK;
+        return visit_initializer(e, p, field);
     case RMSNORM_GRAPH_VALUE_INFO:
         if (p->info == proto->n_value_info) {
             return fail_other(e);
