@@ -17,6 +17,9 @@ export const STAGING_USAGE = USAGE.MAP_READ | USAGE.COPY_DST;
 /** Spare buffers hold at most this much; what is more is destroyed, the oldest first. */
 const SPARE_BYTES = 256 * 2 ** 20;
 
+/** Asked while a result is waited for: a few milliseconds' worth. */
+const MOST_QUESTIONS = 32;
+
 /** Sizes are rounded up by at most a quarter, so that a spare buffer fits more than one tensor. */
 function rounded(bytes) {
     let step = 256;
@@ -44,6 +47,8 @@ export class Context {
     #spare = [];
     #spareBytes = 0;
     #users = 0;
+    #reading = 0;
+    #isAsking = false;
     /** @type {Set<(error: unknown) => void>} ends what waits for the device */
     #waiting = new Set();
     /** @type {Map<string, Promise<GPUComputePipeline>>} by shader text */
@@ -139,10 +144,10 @@ export class Context {
      * @param {string} what for the message
      * @param {Promise<void>[]} faults gets a promise that rejects if anything was wrong
      * @param {() => T} action
+     * @param {GPUErrorFilter[]} [kinds] of errors that such calls can have; each costs a message
      * @returns {T}
      */
-    watch(what, faults, action) {
-        const kinds = ["validation", "out-of-memory", "internal"];
+    watch(what, faults, action, kinds = ["validation"]) {
         kinds.forEach((kind) => this.device.pushErrorScope(kind));
         try {
             return action();
@@ -184,7 +189,7 @@ export class Context {
                 return buffer;
             }
         }
-        return this.watch(what, faults, () => this.device.createBuffer({ label: what, size, usage }));
+        return this.watch(what, faults, () => this.device.createBuffer({ label: what, size, usage }), ["validation", "out-of-memory"]);
     }
 
     /** For later use: the queue does what was submitted before. @param {GPUBuffer} buffer */
@@ -244,10 +249,29 @@ export class Context {
         return staging;
     }
 
+    /**
+     * A browser looks for what its device has finished when it is spoken to, and else every few milliseconds only. So while results
+     * are waited for it is asked something, one question after the other, each a message there and back.
+     */
+    async #ask() {
+        if (this.#isAsking) {
+            return;
+        }
+        this.#isAsking = true;
+        for (let i = 0; i < MOST_QUESTIONS && this.#reading > 0; i++) {
+            this.device.pushErrorScope("internal");
+            await this.device.popErrorScope().catch(() => {});
+        }
+        this.#isAsking = false;
+    }
+
     /** @param {GPUBuffer} staging @param {number} bytes @returns {Promise<ArrayBuffer>} */
     async read(staging, bytes) {
+        this.#reading++;
         try {
-            await staging.mapAsync(1, 0, bytes); // GPUMapMode.READ
+            const mapped = staging.mapAsync(1, 0, bytes); // GPUMapMode.READ
+            this.#ask();
+            await mapped;
             const data = staging.getMappedRange(0, bytes).slice(0);
             staging.unmap();
             this.give(staging);
@@ -255,6 +279,8 @@ export class Context {
         } catch (error) {
             staging.destroy(); // it may still be in the device's hands
             throw await this.explain(error, "the result cannot be read");
+        } finally {
+            this.#reading--;
         }
     }
 
