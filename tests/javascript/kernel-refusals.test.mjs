@@ -64,7 +64,7 @@ test("options of getKernel: each is known, and of its kind", async () => {
 });
 
 test("addresses of folders that mean none", async () => {
-    for (const source of ["file://elsewhere/x", "file:///a%2fb", new URL("file://elsewhere/x"), "file:///%zz"]) {
+    for (const source of ["file://hub.invalid/x", "file:///a%2fb", new URL("file://hub.invalid/x"), "file:///%zz"]) {
         await assert.rejects(getKernel(source), isRefusal(/is no address of a folder on this machine/));
     }
     const { process } = globalThis;

@@ -17,8 +17,8 @@ export const STAGING_USAGE = USAGE.MAP_READ | USAGE.COPY_DST;
 /** Spare buffers hold at most this much; what is more is destroyed, the oldest first. */
 const SPARE_BYTES = 256 * 2 ** 20;
 
-/** Asked while a result is waited for: a few milliseconds' worth. */
-const MOST_QUESTIONS = 32;
+/** Asked while a result is waited for: about two milliseconds of them. What takes longer can wait for the browser, too. */
+const MOST_QUESTIONS = 8;
 
 /** Sizes are rounded up by at most a quarter, so that a spare buffer fits more than one tensor. */
 function rounded(bytes) {
