@@ -1,5 +1,6 @@
 #include "names.h"
 
+#include <stdint.h>
 #include <string.h>
 
 enum { LONGEST = 48 };
@@ -24,7 +25,7 @@ static size_t distance(const char *a, const char *b)
     size_t row[LONGEST + 1];
     const size_t width = strlen(b);
     if (strlen(a) > LONGEST || width > LONGEST) {
-        return LONGEST;
+        return SIZE_MAX; /* nothing near */
     }
     for (size_t j = 0; j <= width; j++) {
         row[j] = j;
