@@ -147,7 +147,8 @@ typedef struct rmsnorm_document_save_options {
 
 /* Writes the model as its rmsnorm_ir is now; without a change, the bytes it had. path may be the file it came from; "-" is
  * standard output, where data files are left. Of a changed graph, new nodes and constants are added, nodes that are gone
- * are left out with what is said of their values, and opset imports are raised or added. The file appears complete or not
+ * are left out with what is said of their values and with initializers that only they used, and opset imports are raised
+ * or added. The file appears complete or not
  * at all, as with rmsnorm_tensor_write, after its data files: one that is there already with the same content stays, one
  * with other content is refused. More than 2 GiB - 1 is RMSNORM_UNSUPPORTED, a file that was written to since it was
  * opened RMSNORM_IO. options NULL: the defaults. */

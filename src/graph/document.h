@@ -16,7 +16,8 @@ struct rmsnorm_document {
     rmsnorm_budget budget;   /* for all that is made of it except the ir */
     Onnx__ModelProto *proto; /* slim; keeps every string the ir points to */
     rmsnorm_functions functions;
-    rmsnorm_scopes scopes; /* numbered as the ir's graphs; a definition's value is the ir's */
+    rmsnorm_scopes scopes; /* numbered as the ir's graphs; a definition's value is the ir's, and used: by nodes,
+                              before rewriting */
     rmsnorm_external external;
     rmsnorm_names data_files;           /* locations, sorted and distinct */
     rmsnorm_node_attribute *attributes; /* of all nodes, one after the other */

@@ -55,6 +55,17 @@ static bool is_gone(const edit *e, const rmsnorm_definition *definition)
     return definition->maker != RMSNORM_NOWHERE && value->maker == RMSNORM_NO_INDEX;
 }
 
+/* An initializer that only nodes used that are gone. What annotations name, nobody counts here. */
+static bool is_left_over(const edit *e, const rmsnorm_scope *scope, const char *name)
+{
+    const rmsnorm_definition *const definition = name != NULL ? rmsnorm_scope_find(scope, name) : NULL;
+    if (definition == NULL || definition->input || definition->output || !definition->used ||
+        scope->proto->n_quantization_annotation > 0) {
+        return false;
+    }
+    return rmsnorm_ir_value_at(e->ir, definition->value)->user_count == 0;
+}
+
 /* Nothing may need what is no longer made. */
 static rmsnorm_status check_values(const edit *e, const rmsnorm_scope *scope)
 {
@@ -280,7 +291,20 @@ static rmsnorm_status visit_node(edit *e, progress *p, const rmsnorm_field *fiel
 static rmsnorm_status visit_named(edit *e, const progress *p, const char *name, const rmsnorm_field *field)
 {
     const rmsnorm_definition *const definition = name != NULL ? rmsnorm_scope_find(p->scope, name) : NULL;
-    return definition != NULL && is_gone(e, definition) ? RMSNORM_OK : keep(e, field);
+    const bool gone = definition != NULL && (is_gone(e, definition) || is_left_over(e, p->scope, name));
+    return gone ? RMSNORM_OK : keep(e, field);
+}
+
+static rmsnorm_status visit_initializer(edit *e, progress *p, const rmsnorm_field *field)
+{
+    const Onnx__GraphProto *const proto = p->scope->proto;
+    if (p->initializer == proto->n_initializer) {
+        return fail_other(e);
+    }
+    if (!is_left_over(e, p->scope, proto->initializer[p->initializer++]->name)) {
+        RMSNORM_TRY(keep(e, field));
+    }
+    return p->initializer == proto->n_initializer && !e->as_nodes ? put_constants(e, p) : RMSNORM_OK;
 }
 
 /* New constants stand behind the initializers that were there. */

@@ -294,6 +294,17 @@ static rmsnorm_status allocate(intake *in)
     return complete ? RMSNORM_OK : rmsnorm_budget_fail(budget, in->file);
 }
 
+static void note_used(const rmsnorm_document *document)
+{
+    for (size_t s = 0; s < document->scopes.count; s++) {
+        const rmsnorm_scope *const scope = &document->scopes.items[s];
+        for (size_t i = 0; i < scope->count; i++) {
+            rmsnorm_definition *const definition = &scope->definitions[i];
+            definition->used = rmsnorm_ir_value_at(document->ir, definition->value)->user_count > 0;
+        }
+    }
+}
+
 static rmsnorm_status fill(intake *in)
 {
     rmsnorm_document *const document = in->document;
@@ -315,6 +326,7 @@ static rmsnorm_status fill(intake *in)
             RMSNORM_TRY(add_node(in, s, n, &index));
         }
     }
+    note_used(document);
     return RMSNORM_OK;
 }
 

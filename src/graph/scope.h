@@ -18,6 +18,7 @@ typedef struct rmsnorm_definition {
     bool input;
     bool output;  /* of its graph, or of one inside */
     size_t value; /* whatever the user numbers it with */
+    bool used;    /* and notes */
 } rmsnorm_definition;
 
 typedef struct rmsnorm_scope {

@@ -415,6 +415,8 @@ bytes chain_model(void)
     field_message(&graph, GRAPH_INITIALIZER, &tensor);
     tensor = tensor_message("gamma", RMSNORM_FLOAT, &dim, 1, gamma, sizeof gamma);
     field_message(&graph, GRAPH_INITIALIZER, &tensor);
+    tensor = tensor_message("spare", RMSNORM_FLOAT, &dim, 1, gamma, sizeof gamma);
+    field_message(&graph, GRAPH_INITIALIZER, &tensor);
     put_value(&graph, GRAPH_INPUT, "x", RMSNORM_FLOAT, "N,4");
     put_value(&graph, GRAPH_INPUT, "flag", 9, "");
     put_value(&graph, GRAPH_OUTPUT, "y", RMSNORM_FLOAT, "N,4");

@@ -84,7 +84,7 @@ bytes rich_model(void);
 bytes strange_model(void);
 
 /* An RMS normalization in small nodes, opset 17: once in the main graph, with a node "tail" of "n" behind it, and once in
- * both branches of an If. */
+ * both branches of an If; an initializer "spare" that nothing uses. */
 bytes chain_model(void);
 
 #endif

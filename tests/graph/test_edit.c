@@ -533,6 +533,9 @@ static void test_chains_are_fused_in_all_graphs(void **state)
         assert_int_equal(graphs[i]->n_node, i == 0 ? 3 : 1);
     }
     assert_int_equal(after->opset_import[0]->version, opset);
+    assert_int_equal(after->graph->n_initializer, 2); /* two and epsilon went with the nodes that used them */
+    assert_string_equal(after->graph->initializer[0]->name, "gamma");
+    assert_string_equal(after->graph->initializer[1]->name, "spare");
     onnx__model_proto__free_unpacked(after, NULL);
     assert_int_equal(rmsnorm_document_open(path_of("out.onnx"), &document), RMSNORM_OK);
     rmsnorm_document_free(document);
