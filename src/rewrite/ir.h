@@ -101,8 +101,8 @@ bool rmsnorm_ir_integers(const rmsnorm_ir *ir, size_t value, int64_t *numbers, s
 
 /* Takes a node out of its graph. Its outputs have no maker until a new node is given them. */
 void rmsnorm_ir_remove(rmsnorm_ir *ir, size_t node);
-/* What only made a value that nothing uses any more goes: nodes of ai.onnx without subgraphs, and constants. Adds the nodes to a
- * list, as far as it has room. */
+/* What only made a value that nothing uses any more goes: nodes of ai.onnx without subgraphs. Adds them to a list, as far as
+ * it has room. */
 void rmsnorm_ir_sweep(rmsnorm_ir *ir, size_t value, size_t *nodes, size_t most, size_t *count);
 /* A value whose maker is about to go, so that a new node can make it. */
 void rmsnorm_ir_free_value(rmsnorm_ir *ir, size_t value);
