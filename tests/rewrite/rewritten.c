@@ -65,6 +65,14 @@ void rewritten_fill(const rmsnorm_tensor *tensor, unsigned seed, bool specials)
     }
 }
 
+static void fill_coarse(const rmsnorm_tensor *tensor, unsigned seed, double unit_size)
+{
+    uint32_t state = 2654435761u * (seed + 1);
+    for (int64_t i = 0; i < rmsnorm_tensor_count(tensor); i++) {
+        evaluate_store(tensor, (size_t)i, ((double)(next(&state) >> 8 & 255) - 127.0) * unit_size);
+    }
+}
+
 /* "B=2,S=3" */
 static int64_t named_dim(const char *dims, const char *name)
 {
@@ -97,6 +105,13 @@ static void give(const rewritten *r, size_t value, const char *dims)
     const int64_t count = rmsnorm_tensor_count(&tensor);
     tensor.data = malloc((size_t)count * 8 + 1);
     assert_non_null(tensor.data);
+    if (r->coarse) {
+        static const double units[] = {0x1p-3, 0x1p-6, 0x1p-5, 0x1p-7}; /* by the order of the inputs */
+        fill_coarse(&tensor, r->seed + (unsigned)value, units[value % 4]);
+        evaluate_give(r->before, value, &tensor);
+        free(tensor.data);
+        return;
+    }
     rewritten_fill(&tensor, r->seed + (unsigned)(value * 7), r->specials && strcmp(shown->name, "x") == 0);
     evaluate_give(r->before, value, &tensor);
     free(tensor.data);

@@ -11,6 +11,7 @@ typedef struct rewritten {
     evaluation *before;
     unsigned seed;
     bool specials; /* NaN and infinities among the rows, too */
+    bool coarse;   /* numbers of 7 bits instead, so that float holds the square of a sum of three */
     const char *what; /* for messages; may be NULL */
 } rewritten;
 
