@@ -246,16 +246,38 @@ static rmsnorm_operator_kind kind_of(rmsnorm_conversion to)
     return to == RMSNORM_TO_RMS_NORMALIZATION ? RMSNORM_RMS_NORMALIZATION : RMSNORM_SIMPLIFIED_LAYER_NORMALIZATION;
 }
 
-static bool check(conversion *c, const char *obstacle)
+/* What one call needs once: the opset of RMSNormalization, or why the model cannot have it. */
+typedef struct raising {
+    bool tried;
+    const char *obstacle;
+} raising;
+
+static rmsnorm_status raise_opset(rmsnorm_ir *ir, raising *r)
+{
+    const int64_t opset = rmsnorm_ir_opset(ir, "");
+    if (r->tried || opset >= RMSNORM_STANDARD_SINCE) {
+        return RMSNORM_OK;
+    }
+    r->tried = true;
+    const char *const why = rmsnorm_raise_obstacle(ir, NULL, RMSNORM_STANDARD_SINCE);
+    if (why == NULL) {
+        return rmsnorm_ir_set_opset(ir, "", RMSNORM_STANDARD_SINCE);
+    }
+    r->obstacle = rmsnorm_ir_format(ir, "RMSNormalization needs opset %d, and the model's %lld cannot be raised: %s",
+                                    RMSNORM_STANDARD_SINCE, (long long)opset, why);
+    return r->obstacle != NULL ? RMSNORM_OK : RMSNORM_OUT_OF_MEMORY;
+}
+
+/* The opset has the nodes that come. */
+static bool check_opset(conversion *c)
 {
     const int64_t opset = rmsnorm_ir_opset(c->composer.ir, "");
-    const bool half = c->to != RMSNORM_TO_RMS_NORMALIZATION &&
-                      (dtype_of(c, c->x) == RMSNORM_BFLOAT16 || dtype_of(c, c->scale) == RMSNORM_BFLOAT16);
-    if (obstacle != NULL) {
-        return refuse(c, obstacle);
-    }
+    const bool half = dtype_of(c, c->x) == RMSNORM_BFLOAT16 || dtype_of(c, c->scale) == RMSNORM_BFLOAT16;
     if (opset < 7) {
         return refuse(c, "the nodes in its place need opset 7, and the model's is older");
+    }
+    if (opset < 9 && wants_mean(c)) {
+        return refuse(c, "the mean's zeros need opset 9, and the model's is older");
     }
     return !half || opset >= 13 ||
            refuse(c, "the nodes in its place take bfloat16 from opset 13 on, and the model's is older");
@@ -273,14 +295,21 @@ static rmsnorm_status report(conversion *c, bool done)
     return rmsnorm_ir_add_finding(c->composer.ir, &finding);
 }
 
-static rmsnorm_status convert_node(rmsnorm_ir *ir, size_t node, rmsnorm_conversion to, const char *obstacle)
+static rmsnorm_status convert_node(rmsnorm_ir *ir, size_t node, rmsnorm_conversion to, raising *r)
 {
     conversion c = {.composer = {.ir = ir, .node = node}, .to = to};
     if (rmsnorm_ir_resolve(ir, node, &c.op, &c.attributes) != RMSNORM_OK ||
         (to != RMSNORM_TO_DECOMPOSED && c.op->kind == kind_of(to))) {
         return RMSNORM_OK;
     }
-    if (!read_node(&c) || !check(&c, obstacle)) {
+    if (!read_node(&c)) {
+        return report(&c, false);
+    }
+    if (to == RMSNORM_TO_RMS_NORMALIZATION) {
+        RMSNORM_TRY(raise_opset(ir, r));
+        c.reason = r->obstacle;
+    }
+    if (c.reason != NULL || !check_opset(&c)) {
         return report(&c, false);
     }
     if (c.op->kind == RMSNORM_SKIP_SIMPLIFIED_LAYER_NORMALIZATION) {
@@ -296,40 +325,16 @@ static rmsnorm_status convert_node(rmsnorm_ir *ir, size_t node, rmsnorm_conversi
     return report(&c, true);
 }
 
-/* RMSNormalization needs its opset. */
-static rmsnorm_status prepare(rmsnorm_ir *ir, rmsnorm_conversion to, const char **obstacle)
-{
-    const int64_t opset = rmsnorm_ir_opset(ir, "");
-    if (to != RMSNORM_TO_RMS_NORMALIZATION || opset >= RMSNORM_STANDARD_SINCE) {
-        return RMSNORM_OK;
-    }
-    const char *const why = rmsnorm_raise_obstacle(ir, NULL, RMSNORM_STANDARD_SINCE);
-    if (why == NULL) {
-        return rmsnorm_ir_set_opset(ir, "", RMSNORM_STANDARD_SINCE);
-    }
-    *obstacle = rmsnorm_ir_format(ir, "RMSNormalization needs opset %d, and the model's %lld cannot be raised: %s",
-                                  RMSNORM_STANDARD_SINCE, (long long)opset, why);
-    return *obstacle != NULL ? RMSNORM_OK : RMSNORM_OUT_OF_MEMORY;
-}
-
 rmsnorm_status rmsnorm_ir_convert(rmsnorm_ir *ir, rmsnorm_conversion to)
 {
-    const char *obstacle = NULL;
-    bool any = false;
+    raising r = {false, NULL};
     RMSNORM_CHECK((unsigned)to <= RMSNORM_TO_DECOMPOSED, RMSNORM_INVALID_ARGUMENT, "rmsnorm_ir_convert: %d is no form",
                   (int)to);
     RMSNORM_TRY(rmsnorm_ir_check_order(ir));
     const size_t count = ir->node_count; /* those that are made are of the wanted form */
     for (size_t n = 0; n < count; n++) {
-        rmsnorm_attributes attributes;
-        const rmsnorm_operator *op = NULL;
-        const bool norm = !ir->nodes[n].shown.gone && rmsnorm_ir_resolve(ir, n, &op, &attributes) == RMSNORM_OK;
-        if (norm && !any && (to == RMSNORM_TO_DECOMPOSED || op->kind != kind_of(to))) {
-            any = true;
-            RMSNORM_TRY(prepare(ir, to, &obstacle));
-        }
-        if (norm) {
-            RMSNORM_TRY(convert_node(ir, n, to, obstacle));
+        if (!ir->nodes[n].shown.gone) {
+            RMSNORM_TRY(convert_node(ir, n, to, &r));
         }
     }
     rmsnorm_ir_settle(ir);

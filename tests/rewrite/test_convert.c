@@ -105,7 +105,8 @@ static void skip_simplified_layer_normalization(void **state)
         const char *const skip = skips[i / 48 % 3];
         const rmsnorm_conversion to = (rmsnorm_conversion)(i / 144 % 3);
         const bool coarse = t != RMSNORM_FLOAT || i / 432 != 0;
-        const int64_t opset = t == RMSNORM_BFLOAT16 ? opsets[2 + i % 5] : opsets[i / 3 % OPSETS];
+        const bool mean = (outputs & 1) != 0; /* whose zeros ConstantOfShape makes */
+        const int64_t opset = t == RMSNORM_BFLOAT16 ? opsets[2 + i % 5] : opsets[mean ? 1 + i / 3 % 6 : i / 3 % OPSETS];
         build *const b = build_begin(opset);
         (void)build_value(b, "x", t, "2,2,4");
         (void)build_value(b, "skip", t, skip);
@@ -353,6 +354,10 @@ static void what_cannot_be_converted(void **state)
     refuse(begin(18, RMSNORM_FLOAT, "2,3,8", "SimplifiedLayerNormalization axis=3", "x,gamma", "y"), RMSNORM_TO_DECOMPOSED,
            "its axis is no dim of its input");
     refuse(begin(18, RMSNORM_FLOAT, "2,3,8", op, "x", "y"), RMSNORM_TO_DECOMPOSED, "it lacks an input or its first output");
+    refuse(begin(8, RMSNORM_FLOAT, "2,3,8", "com.microsoft::SkipSimplifiedLayerNormalization", "x,skip,gamma", "y,mean"),
+           RMSNORM_TO_DECOMPOSED, "the mean's zeros need opset 9, and the model's is older");
+    refuse(begin(18, RMSNORM_UNDEFINED, "2,3,8", op, "x,gamma", "y"), RMSNORM_TO_RMS_NORMALIZATION,
+           "its element types are not known"); /* and the opset stays */
     build *b = begin(18, RMSNORM_FLOAT, "2,3,8", op, "x,gamma", "y");
     (void)build_node(b, "Unheard", "y", "z");
     rewritten_infer(b);
