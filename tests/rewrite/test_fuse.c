@@ -701,6 +701,34 @@ static void the_opset_stays_for_another_node(void **state)
     check(b, NULL, "SimplifiedLayerNormalization(x, rmsnorm_ones) = down; Mul(down, gamma) = y");
 }
 
+/* What a chain needs that is left alone, or that stands in another graph, keeps the opset as well. */
+static void the_opset_stays_for_a_chain_that_stays(void **state)
+{
+    (void)state;
+    for (int second = 0; second < 3; second++) {
+        build *const b = second > 0 ? standard_chain(13, NULL) : begin(13, RMSNORM_FLOAT16, "2,3,8");
+        if (second == 2) {
+            (void)build_graph(b, build_node(b, "If", "choice", "z"));
+            (void)build_node(b, "ReduceMean axes=[0]", "x", "inside");
+            build_output(b, "inside");
+            b->graph = 0;
+        } else { /* op 3's order, but all in float16 */
+            (void)build_constant(b, "small", RMSNORM_FLOAT16, "", "0.0009765625");
+            static const line lines[] = {{"Mul", "skip,skip", "sq"}, {"ReduceMean axes=[-1]", "sq", "mean"},
+                                         {"Add", "mean,small", "sum"}, {"Sqrt", "sum", "root"},
+                                         {"Div", "skip,root", "all"},  {"Mul", "all,gamma", "z"}};
+            LINES(b, lines);
+        }
+        build_output(b, "z");
+        rewritten_infer(b);
+        fuse(b, RMSNORM_TARGET_RMSNORM, false);
+        assert_int_equal(rmsnorm_ir_opset(b->ir, ""), 13);
+        assert_int_equal(rewritten_count(b, "SimplifiedLayerNormalization"), second > 0);
+        assert_int_equal(rewritten_count(b, "RMSNormalization"), 0);
+        build_end(b);
+    }
+}
+
 /* ---- Additions ------------------------------------------------------------------------------- */
 
 /* Nodes around a norm of "sum" that make no difference to whether the addition is fused. */
@@ -749,6 +777,7 @@ static void additions_that_stay(void **state)
         {"2,1,8", "1,3,8", "SimplifiedLayerNormalization", "8", OPERANDS},
         {"B,S,8", "C,S,8", "SimplifiedLayerNormalization", "8", OPERANDS},
         {"?,?,8", "?,?,8", "SimplifiedLayerNormalization", "8", OPERANDS},
+        {"2,3,8", "?,3,8", "SimplifiedLayerNormalization", "8", OPERANDS},
         {"*", "2,3,8", "SimplifiedLayerNormalization", "8", "the rank of \"sum\" is not known"},
         {"8", "8", "SimplifiedLayerNormalization", "8", NULL},
         {"2,2,3,8", "2,2,3,8", "SimplifiedLayerNormalization", "8",
@@ -1069,6 +1098,7 @@ int main(void)
         cmocka_unit_test(the_opset_is_raised_where_nothing_changes),
         cmocka_unit_test(the_opset_stays_for_what_op_1_does),
         cmocka_unit_test(the_opset_stays_for_another_node),
+        cmocka_unit_test(the_opset_stays_for_a_chain_that_stays),
         cmocka_unit_test(additions_of_two),
         cmocka_unit_test(additions_that_stay),
         cmocka_unit_test(a_bias),

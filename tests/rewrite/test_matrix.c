@@ -617,6 +617,10 @@ static void check_sample(sample *s, tally *counts)
         fail_sample(s, b, "not one finding", "");
     }
     const int left = refused || (rounding && !options.relaxed) ? -1 : fewest_left(s);
+    if (rmsnorm_ir_opset(b->ir, "") != opsets[s->is[OPSET]] &&
+        (rewritten_count(b, "RMSNormalization") == 0 || rmsnorm_ir_opset(b->ir, "") != 23)) {
+        fail_sample(s, b, "raised for nothing", before);
+    }
     if (!found->done) {
         if (strcmp(before, build_nodes(b, 0)) != 0 || found->reason[0] == '\0' || found->made_count != 0) {
             fail_sample(s, b, "left alone, but changed or without a reason", found->reason);
