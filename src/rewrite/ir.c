@@ -417,6 +417,12 @@ rmsnorm_status rmsnorm_ir_make_value(rmsnorm_ir *ir, size_t graph, const char *l
 
 void rmsnorm_ir_settle(rmsnorm_ir *ir)
 {
+    for (size_t g = 0; g < ir->graph_count; g++) {
+        size_t position = 0;
+        for (size_t n = ir->graphs[g].first; n != RMSNORM_NO_INDEX; n = ir->nodes[n].shown.next) {
+            ir->nodes[n].position = position++;
+        }
+    }
     for (size_t v = 0; v < ir->value_count; v++) {
         rmsnorm_ir_cell *const cell = &ir->values[v];
         if (cell->used == cell->shown.user_count) {

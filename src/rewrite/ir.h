@@ -25,7 +25,7 @@ typedef struct rmsnorm_ir_cell {
 
 typedef struct rmsnorm_ir_entry {
     rmsnorm_ir_node shown;
-    size_t position; /* grows along a graph; nodes made in one place share its position */
+    size_t position; /* grows along a graph; nodes made in one place share its position until rmsnorm_ir_settle */
 } rmsnorm_ir_entry;
 
 typedef struct rmsnorm_ir_import {
@@ -112,7 +112,7 @@ rmsnorm_status rmsnorm_ir_insert(rmsnorm_ir *ir, const rmsnorm_ir_node *node, si
 /* A new value for a node's result, named after another. */
 rmsnorm_status rmsnorm_ir_make_value(rmsnorm_ir *ir, size_t graph, const char *like, const char *ending,
                                      const rmsnorm_tensor *type, size_t *index);
-/* Drops users that are gone from all lists. */
+/* Drops users that are gone from all lists, and gives each node a position of its own. */
 void rmsnorm_ir_settle(rmsnorm_ir *ir);
 
 #endif
