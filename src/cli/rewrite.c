@@ -44,8 +44,9 @@ static void print_verdict(const rmsnorm_ir *ir, const rmsnorm_cli_verdict *verdi
     const rmsnorm_finding *findings = rmsnorm_ir_findings(ir, &count);
     if (verdict->compared > 0) {
         char words[RMSNORM_CLI_NODE_WORDS];
+        const rmsnorm_finding *worst = &findings[verdict->finding];
         printf("verified %zu on random inputs: at most %" PRIu64 " ulp apart, at %s\n", verdict->compared,
-               verdict->steps, rmsnorm_cli_node_words(ir, findings[verdict->finding].made[0], words));
+               verdict->steps, rmsnorm_cli_node_words(ir, worst->made[worst->made_count - 1], words));
     }
     if (verdict->skipped > 0) {
         printf("not verified: %zu, the first because ", verdict->skipped);
