@@ -16,8 +16,7 @@ typedef struct decoder {
 
 static onnx_value hidden_state(const decoder *d, int64_t width)
 {
-    return (onnx_value){
-        .dtype = (int32_t)d->options->dtype, .rank = 3, .dims = {ONNX_BATCH, ONNX_SEQUENCE, width}};
+    return (onnx_value){.dtype = (int32_t)d->options->dtype, .rank = 3, .dims = {ONNX_BATCH, ONNX_SEQUENCE, width}};
 }
 
 static onnx_value of_type(onnx_value value, rmsnorm_dtype dtype)
@@ -177,8 +176,7 @@ static onnx_value product(const decoder *d, onnx_value a, onnx_value b)
 static onnx_value by_heads(decoder *d, const char *attention, const char *which, onnx_value x, bool with_norm)
 {
     const decoder_options *const o = d->options;
-    const onnx_value type = {
-        .dtype = x.dtype, .rank = 4, .dims = {ONNX_BATCH, ONNX_SEQUENCE, o->heads, o->head_dim}};
+    const onnx_value type = {.dtype = x.dtype, .rank = 4, .dims = {ONNX_BATCH, ONNX_SEQUENCE, o->heads, o->head_dim}};
     const int64_t shape[] = {0, 0, o->heads, o->head_dim};
     char text[160];
     snprintf(text, sizeof text, "/model/%s/%s_proj", attention, which);

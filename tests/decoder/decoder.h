@@ -31,11 +31,14 @@ typedef struct decoder_options {
     bool skeleton;      /* attention and MLP are one product with a vector each */
     onnx_file_options file;
 } decoder_options;
-#define DECODER_OPTIONS_INIT                                            \
-    {                                                                   \
-        .root = DECODER_INVERSE, .dtype = RMSNORM_FLOAT, .layers = 32,  \
-        .hidden = 64, .heads = 4, .head_dim = 16, .intermediate = 128,  \
-        .file = {.opset = 17, .random = true, .seed = 1 }               \
+#define DECODER_OPTIONS_INIT                                                                                     \
+    {                                                                                                            \
+        .root = DECODER_INVERSE, .dtype = RMSNORM_FLOAT, .layers = 32, .hidden = 64, .heads = 4, .head_dim = 16, \
+        .intermediate = 128, .file = {                                                                           \
+            .opset = 17,                                                                                         \
+            .random = true,                                                                                      \
+            .seed = 1                                                                                            \
+        }                                                                                                        \
     }
 
 /* What was put in: norms is the sum of the three forms below it. */

@@ -119,12 +119,9 @@ static bool set_number(int id, const char *name, const char *value, decoder_opti
     const struct {
         int id;
         int64_t least, most, *place;
-    } numbers[] = {{OPSET, 7, 25, &options->file.opset},
-                   {LAYERS, 0, 100000, &options->layers},
-                   {HIDDEN, 1, 1 << 24, &options->hidden},
-                   {HEADS, 1, 65536, &options->heads},
-                   {HEAD_DIM, 1, 65536, &options->head_dim},
-                   {INTERMEDIATE, 1, 1 << 24, &options->intermediate},
+    } numbers[] = {{OPSET, 7, 25, &options->file.opset},          {LAYERS, 0, 100000, &options->layers},
+                   {HIDDEN, 1, 1 << 24, &options->hidden},        {HEADS, 1, 65536, &options->heads},
+                   {HEAD_DIM, 1, 65536, &options->head_dim},      {INTERMEDIATE, 1, 1 << 24, &options->intermediate},
                    {VOCABULARY, 0, 1 << 24, &options->vocabulary}};
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
         if (numbers[i].id == id) {
@@ -162,9 +159,7 @@ static bool set_option(int id, const char *name, const char *value, decoder_opti
     case QK_NORMS:
     case SKELETON:
     case VALUE_INFO:
-        *(id == QK_NORMS   ? &options->qk_norms
-          : id == SKELETON ? &options->skeleton
-                           : &options->file.value_info) = true;
+        *(id == QK_NORMS ? &options->qk_norms : id == SKELETON ? &options->skeleton : &options->file.value_info) = true;
         return true;
     default:
         return set_number(id, name, value, options);

@@ -83,15 +83,18 @@ static void *appended(onnx_file *file, void *items, size_t *count, void *item)
 
 #define APPEND(file, list, count, item) ((list) = appended((file), (list), &(count), (item)))
 
-/* A new message of a kind, as its initializer says. */
-#define MESSAGE(file, type, initial) ((type *)memcpy(room((file), sizeof(type)), &(type)initial, sizeof(type)))
+static void *message(onnx_file *file, const ProtobufCMessageDescriptor *kind)
+{
+    void *const made = room(file, kind->sizeof_message);
+    protobuf_c_message_init(kind, made);
+    return made;
+}
 
 /* ---- Types ----------------------------------------------------------------------------------- */
 
 static Onnx__TensorShapeProto__Dimension *dimension(onnx_file *file, int64_t dim)
 {
-    Onnx__TensorShapeProto__Dimension *const made =
-        MESSAGE(file, Onnx__TensorShapeProto__Dimension, ONNX__TENSOR_SHAPE_PROTO__DIMENSION__INIT);
+    Onnx__TensorShapeProto__Dimension *const made = message(file, &onnx__tensor_shape_proto__dimension__descriptor);
     if (dim >= 0) {
         made->value_case = ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_VALUE;
         made->dim_value = dim;
@@ -104,15 +107,15 @@ static Onnx__TensorShapeProto__Dimension *dimension(onnx_file *file, int64_t dim
 
 static Onnx__ValueInfoProto *value_info(onnx_file *file, const char *name, const onnx_value *type)
 {
-    Onnx__ValueInfoProto *const info = MESSAGE(file, Onnx__ValueInfoProto, ONNX__VALUE_INFO_PROTO__INIT);
-    Onnx__TypeProto__Tensor *const tensor = MESSAGE(file, Onnx__TypeProto__Tensor, ONNX__TYPE_PROTO__TENSOR__INIT);
+    Onnx__ValueInfoProto *const info = message(file, &onnx__value_info_proto__descriptor);
+    Onnx__TypeProto__Tensor *const tensor = message(file, &onnx__type_proto__tensor__descriptor);
     info->name = text(file, name);
-    info->type = MESSAGE(file, Onnx__TypeProto, ONNX__TYPE_PROTO__INIT);
+    info->type = message(file, &onnx__type_proto__descriptor);
     info->type->value_case = ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE;
     info->type->tensor_type = tensor;
     tensor->has_elem_type = 1;
     tensor->elem_type = type->dtype;
-    tensor->shape = MESSAGE(file, Onnx__TensorShapeProto, ONNX__TENSOR_SHAPE_PROTO__INIT);
+    tensor->shape = message(file, &onnx__tensor_shape_proto__descriptor);
     for (size_t i = 0; i < type->rank; i++) {
         APPEND(file, tensor->shape->dim, tensor->shape->n_dim, dimension(file, type->dims[i]));
     }
@@ -167,7 +170,7 @@ static void fill(onnx_file *file, int32_t dtype, void *data, size_t count, doubl
 
 static Onnx__TensorProto *tensor(onnx_file *file, const char *name, int32_t dtype, const int64_t *dims, size_t rank)
 {
-    Onnx__TensorProto *const made = MESSAGE(file, Onnx__TensorProto, ONNX__TENSOR_PROTO__INIT);
+    Onnx__TensorProto *const made = message(file, &onnx__tensor_proto__descriptor);
     made->name = name != NULL ? text(file, name) : NULL;
     made->has_data_type = 1;
     made->data_type = dtype;
@@ -190,8 +193,7 @@ static void set_raw(onnx_file *file, Onnx__TensorProto *to, const void *data, si
 
 static void add_entry(onnx_file *file, Onnx__TensorProto *to, const char *key, const char *value)
 {
-    Onnx__StringStringEntryProto *const entry =
-        MESSAGE(file, Onnx__StringStringEntryProto, ONNX__STRING_STRING_ENTRY_PROTO__INIT);
+    Onnx__StringStringEntryProto *const entry = message(file, &onnx__string_string_entry_proto__descriptor);
     entry->key = text(file, key);
     entry->value = text(file, value);
     APPEND(file, to->external_data, to->n_external_data, entry);
@@ -290,8 +292,7 @@ onnx_node *onnx_file_node(onnx_file *file, const char *kind, const onnx_value *f
     name_node(file, kind, name);
     snprintf(output_name, sizeof output_name, "%s_output_0", name);
     *output = named(file, output_name, type);
-    onnx_node *const node = room(file, sizeof *node);
-    node->proto = (Onnx__NodeProto)ONNX__NODE_PROTO__INIT;
+    onnx_node *const node = message(file, &onnx__node_proto__descriptor);
     node->proto.name = text(file, name);
     node->proto.op_type = text(file, kind);
     for (int i = 0; i < 2; i++) {
@@ -314,7 +315,7 @@ onnx_node *onnx_file_node(onnx_file *file, const char *kind, const onnx_value *f
 static Onnx__AttributeProto *attribute(onnx_file *file, onnx_node *node, const char *name,
                                        Onnx__AttributeProto__AttributeType type)
 {
-    Onnx__AttributeProto *const made = MESSAGE(file, Onnx__AttributeProto, ONNX__ATTRIBUTE_PROTO__INIT);
+    Onnx__AttributeProto *const made = message(file, &onnx__attribute_proto__descriptor);
     made->name = text(file, name);
     made->has_type = 1;
     made->type = type;
@@ -371,15 +372,14 @@ onnx_file *onnx_file_begin(const onnx_file_options *options)
     file->options = *options;
     file->random = options->seed * 2 + 1;
     rmsnorm_arena_init(&file->arena, SIZE_MAX);
-    file->model = MESSAGE(file, Onnx__ModelProto, ONNX__MODEL_PROTO__INIT);
-    file->graph = MESSAGE(file, Onnx__GraphProto, ONNX__GRAPH_PROTO__INIT);
+    file->model = message(file, &onnx__model_proto__descriptor);
+    file->graph = message(file, &onnx__graph_proto__descriptor);
     file->graph->name = text(file, "main_graph");
     file->model->graph = file->graph;
     file->model->has_ir_version = 1;
     file->model->ir_version = ir_version(options->opset);
     file->model->producer_name = text(file, "rmsnorm tests");
-    Onnx__OperatorSetIdProto *const opset =
-        MESSAGE(file, Onnx__OperatorSetIdProto, ONNX__OPERATOR_SET_ID_PROTO__INIT);
+    Onnx__OperatorSetIdProto *const opset = message(file, &onnx__operator_set_id_proto__descriptor);
     opset->domain = text(file, "");
     opset->has_version = 1;
     opset->version = options->opset;

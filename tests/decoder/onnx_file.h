@@ -29,9 +29,10 @@ typedef struct onnx_file onnx_file;
 
 typedef struct onnx_file_options {
     int64_t opset;
-    const char *external; /* a path: weights of 1024 bytes and more go there, at multiples of 4096; NULL: into the model */
-    bool value_info;      /* every value between nodes is declared */
-    bool random;          /* weights are; else zero, and holes in the file where it can have some */
+    const char
+        *external;   /* a path: weights of 1024 bytes and more go there, at multiples of 4096; NULL: into the model */
+    bool value_info; /* every value between nodes is declared */
+    bool random;     /* weights are; else zero, and holes in the file where it can have some */
     uint64_t seed;
 } onnx_file_options;
 

@@ -1,6 +1,7 @@
 /* ort_compare: two models in ONNX Runtime on the same inputs: how far their outputs are apart, and how long each takes. */
 #include <getopt.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -127,8 +128,8 @@ static bool is_close(const comparison *c)
 
 static void print_text(const comparison *c)
 {
-    printf("largest difference: %" PRIu64 " ulp, %.3g of the largest magnitude, which is %.4g: %s\n",
-           c->difference.ulp, c->difference.relative, c->difference.largest, is_close(c) ? "allowed" : "TOO FAR");
+    printf("largest difference: %" PRIu64 " ulp, %.3g of the largest magnitude, which is %.4g: %s\n", c->difference.ulp,
+           c->difference.relative, c->difference.largest, is_close(c) ? "allowed" : "TOO FAR");
     for (int i = 0; i < 2; i++) {
         if (c->kinds) {
             printf("%s runs ", sides[i]);
@@ -145,10 +146,17 @@ static void print_text(const comparison *c)
     }
 }
 
+/* JSON has no infinity: null. */
+static void print_real(const char *name, double number)
+{
+    printf(isfinite(number) ? ", \"%s\": %.6g" : ", \"%s\": null", name, number);
+}
+
 static void print_json(const comparison *c)
 {
-    printf("{\"close\": %s, \"ulp\": %" PRIu64 ", \"relative\": %.6g, \"largest\": %.6g",
-           is_close(c) ? "true" : "false", c->difference.ulp, c->difference.relative, c->difference.largest);
+    printf("{\"close\": %s, \"ulp\": %" PRIu64, is_close(c) ? "true" : "false", c->difference.ulp);
+    print_real("relative", c->difference.relative);
+    print_real("largest", c->difference.largest);
     for (int i = 0; i < 2; i++) {
         if (c->kinds) {
             printf(", \"%s_runs\": ", sides[i]);
@@ -194,18 +202,23 @@ static const struct option long_options[] = {{"dims", required_argument, NULL, D
                                              {"help", no_argument, NULL, HELP},
                                              {NULL, 0, NULL, 0}};
 
+/* NAME=N,NAME=N: each N ends at a comma or at the end. */
 static bool read_dims(const char *text, ort_options *options)
 {
     while (*text != '\0' && options->dim_count < ORT_MOST_DIMS) {
         ort_dim *const dim = &options->dims[options->dim_count++];
-        int read = 0;
-        if (sscanf(text, "%63[^=,]=%" SCNd64 "%n", dim->name, &dim->size, &read) != 2 || dim->size < 0) {
+        const size_t length = strcspn(text, "=,");
+        if (text[length] != '=' || length == 0 || length >= sizeof dim->name) {
             return false;
         }
-        text += read;
-        if (*text == ',') {
-            text++;
+        memcpy(dim->name, text, length); /* a name of zeros before */
+        const char *const number = text + length + 1;
+        char *end;
+        dim->size = strtoll(number, &end, 10);
+        if (end == number || (*end != ',' && *end != '\0') || dim->size < 0 || dim->size > INT32_MAX) {
+            return false;
         }
+        text = *end == ',' ? end + 1 : end;
     }
     return *text == '\0';
 }

@@ -6,11 +6,11 @@
 
 #include "bench/bench.h"
 
-#define TRY(expression)                                       \
-    do {                                                      \
+#define TRY(expression)                                        \
+    do {                                                       \
         if (!bench_ort_check(model->api, (expression), why)) { \
-            return false;                                     \
-        }                                                     \
+            return false;                                      \
+        }                                                      \
     } while (0)
 
 /* ---- Inputs ---------------------------------------------------------------------------------- */

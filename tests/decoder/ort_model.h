@@ -23,9 +23,9 @@ typedef struct ort_options {
     int64_t ids;           /* integers are from 0 to ids - 1 */
     const char *optimized; /* a file that the model is written to after optimization; NULL: none */
 } ort_options;
-#define ORT_OPTIONS_INIT                                                            \
-    {                                                                               \
-        .threads = 1, .optimization = ORT_ENABLE_ALL, .seed = 1, .ids = 16,         \
+#define ORT_OPTIONS_INIT                                                    \
+    {                                                                       \
+        .threads = 1, .optimization = ORT_ENABLE_ALL, .seed = 1, .ids = 16, \
     }
 
 typedef struct ort_model {
@@ -61,7 +61,7 @@ bool ort_model_output(const ort_model *model, size_t index, ort_output *output, 
 
 /* How far two tensors of one type and shape are apart. */
 typedef struct ort_difference {
-    uint64_t ulp;    /* most numbers of the type between two elements; UINT64_MAX where one of them alone is no number */
+    uint64_t ulp; /* most numbers of the type between two elements; UINT64_MAX where one of them alone is no number */
     double relative; /* largest difference by the largest magnitude in a; infinite likewise */
     double largest;  /* that magnitude */
 } ort_difference;

@@ -18,8 +18,8 @@
 
 /* What 32 layers may make of single roundings that came elsewhere, by the largest magnitude of the output. Fused norms have
  * one rounding where the small nodes have several; ONNX Runtime runs narrow products in float, with a rounding behind each. */
-#define FLOAT_RELATIVE 2e-5
-#define FLOAT16_RELATIVE 2e-2
+#define FLOAT_RELATIVE 1e-5
+#define FLOAT16_RELATIVE 5e-3
 
 static decoder_options options = DECODER_OPTIONS_INIT;
 static bool with_ort;

@@ -115,22 +115,21 @@ static void expect_run(const decoder_options *options)
     ort_model_close(&model);
 }
 
-#define EACH_STYLE(style) (decoder_style style = DECODER_LLAMA; style <= DECODER_QWEN; style++)
-#define EACH_DTYPE(dtype) (rmsnorm_dtype dtype = RMSNORM_FLOAT; dtype != 0; dtype = dtype == RMSNORM_FLOAT ? RMSNORM_FLOAT16 : 0)
+static const decoder_style styles[] = {DECODER_LLAMA, DECODER_GEMMA, DECODER_QWEN};
+static const rmsnorm_dtype dtypes[] = {RMSNORM_FLOAT, RMSNORM_FLOAT16, RMSNORM_BFLOAT16};
+enum { STYLES = 3, DTYPES = 3, RUN_DTYPES = 2 }; /* ONNX Runtime's CPU provider has no products of bfloat16 matrices */
 
 static void every_style_runs(void **state)
 {
     (void)state;
-    for EACH_STYLE (style) {
-        for EACH_DTYPE (dtype) {
-            decoder_options options = small(style, dtype);
-            options.qk_norms = style == DECODER_GEMMA;
-            expect_run(&options);
-            options.vocabulary = 40;
-            expect_run(&options);
-            options.skeleton = true;
-            expect_run(&options);
-        }
+    for (int i = 0; i < STYLES * RUN_DTYPES; i++) {
+        decoder_options options = small(styles[i / RUN_DTYPES], dtypes[i % RUN_DTYPES]);
+        options.qk_norms = options.style == DECODER_GEMMA;
+        expect_run(&options);
+        options.vocabulary = 40;
+        expect_run(&options);
+        options.skeleton = true;
+        expect_run(&options);
     }
 }
 
@@ -138,8 +137,8 @@ static void every_opset_and_root_runs(void **state)
 {
     (void)state;
     for (int64_t opset = 7; opset <= 25; opset++) {
-        for EACH_DTYPE (dtype) {
-            decoder_options options = small((decoder_style)(opset % 3), dtype);
+        for (int d = 0; d < RUN_DTYPES; d++) {
+            decoder_options options = small(styles[opset % STYLES], dtypes[d]);
             options.file.opset = opset;
             options.root = (decoder_root)(opset / 3 % 3);
             expect_run(&options);
@@ -151,24 +150,23 @@ static void every_opset_and_root_runs(void **state)
 static void counts_are_those_of_the_file(void **state)
 {
     (void)state;
-    for EACH_STYLE (style) {
-        for (int i = 0; i < 3; i++) {
-            static const rmsnorm_dtype dtypes[] = {RMSNORM_FLOAT, RMSNORM_FLOAT16, RMSNORM_BFLOAT16};
-            decoder_options options = small(style, dtypes[i]);
-            ort_kinds kinds;
-            char why[256];
-            options.skeleton = i == 2;
-            const decoder_counts counts = write_decoder(&options, in_folder("a.onnx"));
-            assert_true(ort_kinds_read(in_folder("a.onnx"), &kinds, why));
-            const int64_t per_layer = style == DECODER_LLAMA ? 2 : style == DECODER_QWEN && options.skeleton ? 2 : 4;
-            assert_int_equal(counts.norms, per_layer * LAYERS + 1);
-            assert_int_equal(counts.residuals, 2 * LAYERS);
-            assert_int_equal(counts.norms, counts.float_norms + counts.early_rounded + counts.late_rounded);
-            assert_int_equal(counts.norms, ort_kinds_count(&kinds, "Sqrt"));
-            assert_int_equal(counts.norms, ort_kinds_count(&kinds, "Pow"));
-            const int64_t casts = i == 0 ? 0 : style == DECODER_GEMMA ? 3 : 2;
-            assert_int_equal(casts * counts.norms, ort_kinds_count(&kinds, "Cast"));
-        }
+    for (int i = 0; i < STYLES * DTYPES; i++) {
+        const decoder_style style = styles[i / DTYPES];
+        const int d = i % DTYPES;
+        decoder_options options = small(style, dtypes[d]);
+        ort_kinds kinds;
+        char why[256];
+        options.skeleton = d == 2;
+        const decoder_counts counts = write_decoder(&options, in_folder("a.onnx"));
+        assert_true(ort_kinds_read(in_folder("a.onnx"), &kinds, why));
+        const bool two = style == DECODER_LLAMA || (style == DECODER_QWEN && options.skeleton);
+        assert_int_equal(counts.norms, (two ? 2 : 4) * LAYERS + 1);
+        assert_int_equal(counts.residuals, 2 * LAYERS);
+        assert_int_equal(counts.norms, counts.float_norms + counts.early_rounded + counts.late_rounded);
+        assert_int_equal(counts.norms, ort_kinds_count(&kinds, "Sqrt"));
+        assert_int_equal(counts.norms, ort_kinds_count(&kinds, "Pow"));
+        const int64_t casts = d == 0 ? 0 : style == DECODER_GEMMA ? 3 : 2;
+        assert_int_equal(casts * counts.norms, ort_kinds_count(&kinds, "Cast"));
     }
 }
 
@@ -176,8 +174,8 @@ static void counts_are_those_of_the_file(void **state)
 static void other_files_give_the_same_bits(void **state)
 {
     (void)state;
-    for EACH_DTYPE (dtype) {
-        decoder_options options = small(DECODER_QWEN, dtype);
+    for (int d = 0; d < RUN_DTYPES; d++) {
+        decoder_options options = small(DECODER_QWEN, dtypes[d]);
         (void)write_decoder(&options, in_folder("a.onnx"));
         options.file.external = in_folder("b.data");
         options.file.value_info = true;
