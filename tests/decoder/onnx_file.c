@@ -39,11 +39,12 @@ struct onnx_file {
 /* What weights of zeros point to: never read, as they become holes. */
 static uint8_t hole[1];
 
-static void fail(onnx_file *file, const char *what)
+/* The first failure counts. */
+static void fail(onnx_file *file, const char *path, const char *what)
 {
     if (!file->failed) {
         file->failed = true;
-        snprintf(file->why, sizeof file->why, "%s", what);
+        snprintf(file->why, sizeof file->why, "%.180s: %.70s", path, what);
     }
 }
 
@@ -215,7 +216,7 @@ static void set_external(onnx_file *file, Onnx__TensorProto *to, const void *dat
     file->external_size = offset + (int64_t)bytes;
     if (data != NULL && file->external != NULL &&
         (fseeko(file->external, (off_t)offset, SEEK_SET) != 0 || fwrite(data, 1, bytes, file->external) != bytes)) {
-        fail(file, "a weight cannot be written to the file of external data");
+        fail(file, file->options.external, strerror(errno));
     }
 }
 
@@ -231,7 +232,7 @@ onnx_value onnx_file_weight(onnx_file *file, const char *name, const onnx_value 
     if (data != NULL) {
         fill(file, type->dtype, data, count, centre, spread);
     } else if (file->options.random) {
-        fail(file, "out of memory for a weight");
+        fail(file, name, "out of memory for a weight");
     }
     if (file->options.external != NULL && bytes >= EXTERNAL_LEAST) {
         set_external(file, made, data, bytes);
@@ -387,7 +388,7 @@ onnx_file *onnx_file_begin(const onnx_file_options *options)
     if (options->external != NULL) {
         file->external = fopen(options->external, "wb");
         if (file->external == NULL) {
-            fail(file, strerror(errno));
+            fail(file, options->external, strerror(errno));
         }
     }
     return file;
@@ -440,17 +441,17 @@ static bool write_model(const onnx_file *file, const char *path)
 bool onnx_file_save(onnx_file *file, const char *path, onnx_file_size *size, char why[256])
 {
     if (file->external != NULL && !close_stream(file->external, file->external_size)) {
-        fail(file, "the file of external data cannot be written");
+        fail(file, file->options.external, strerror(errno));
     }
     if (!file->failed && onnx__model_proto__get_packed_size(file->model) > INT32_MAX) {
-        fail(file, "the model has 2 GiB or more, which only a file of external data can hold");
+        fail(file, path, "2 GiB or more, which only a file of external data can hold");
     }
     if (!file->failed && !write_model(file, path)) {
-        fail(file, strerror(errno));
+        fail(file, path, strerror(errno));
     }
     *size = file->size;
     const bool good = !file->failed;
-    snprintf(why, 256, "%s: %.180s", path, file->why);
+    snprintf(why, 256, "%s", file->why);
     rmsnorm_arena_release(&file->arena);
     free(file);
     return good;

@@ -149,7 +149,11 @@ static void print_text(const comparison *c)
 /* JSON has no infinity: null. */
 static void print_real(const char *name, double number)
 {
-    printf(isfinite(number) ? ", \"%s\": %.6g" : ", \"%s\": null", name, number);
+    if (isfinite(number)) {
+        printf(", \"%s\": %.6g", name, number);
+    } else {
+        printf(", \"%s\": null", name);
+    }
 }
 
 static void print_json(const comparison *c)
