@@ -1,6 +1,3 @@
-#define _POSIX_C_SOURCE 200809L
-#define _FILE_OFFSET_BITS 64
-
 #include "decoder/onnx_file.h"
 
 #include <errno.h>
@@ -9,10 +6,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "cpu/convert.h"
-#include "onnx.pb-c.h"
+#include "decoder/onnx_write.h"
 #include "operator/arena.h"
 
 enum { EXTERNAL_LEAST = 1024, EXTERNAL_ALIGNMENT = 4096, NAME_MAXIMUM = 256, SAME_SCOPE = 256 };
@@ -35,9 +31,6 @@ struct onnx_file {
     bool failed;
     char why[256];
 };
-
-/* What weights of zeros point to: never read, as they become holes. */
-static uint8_t hole[1];
 
 /* The first failure counts. */
 static void fail(onnx_file *file, const char *path, const char *what)
@@ -186,7 +179,7 @@ static void set_raw(onnx_file *file, Onnx__TensorProto *to, const void *data, si
 {
     to->has_raw_data = 1;
     to->raw_data.len = bytes;
-    to->raw_data.data = hole;
+    to->raw_data.data = onnx_hole;
     if (data != NULL) {
         to->raw_data.data = memcpy(room(file, bytes), data, bytes);
     }
@@ -407,46 +400,15 @@ void onnx_file_output(onnx_file *file, const char *name)
     file->last.name = NULL;
 }
 
-typedef struct sink {
-    ProtobufCBuffer base;
-    FILE *stream;
-    bool failed;
-} sink;
-
-static void append(ProtobufCBuffer *buffer, size_t size, const uint8_t *data)
-{
-    sink *const to = (sink *)buffer;
-    const bool done =
-        data == hole ? fseeko(to->stream, (off_t)size, SEEK_CUR) == 0 : fwrite(data, 1, size, to->stream) == size;
-    to->failed = to->failed || !done;
-}
-
-/* What ends in a hole gets its length. */
-static bool close_stream(FILE *stream, int64_t size)
-{
-    const bool written = fflush(stream) == 0 && ftruncate(fileno(stream), (off_t)size) == 0;
-    return (fclose(stream) == 0) && written;
-}
-
-static bool write_model(const onnx_file *file, const char *path)
-{
-    sink to = {{append}, fopen(path, "wb"), false};
-    if (to.stream == NULL) {
-        return false;
-    }
-    const size_t size = onnx__model_proto__pack_to_buffer(file->model, &to.base);
-    return close_stream(to.stream, (int64_t)size) && !to.failed;
-}
-
 bool onnx_file_save(onnx_file *file, const char *path, onnx_file_size *size, char why[256])
 {
-    if (file->external != NULL && !close_stream(file->external, file->external_size)) {
+    if (file->external != NULL && !onnx_write_end(file->external, file->external_size)) {
         fail(file, file->options.external, strerror(errno));
     }
     if (!file->failed && onnx__model_proto__get_packed_size(file->model) > INT32_MAX) {
         fail(file, path, "2 GiB or more, which only a file of external data can hold");
     }
-    if (!file->failed && !write_model(file, path)) {
+    if (!file->failed && !onnx_write(file->model, path)) {
         fail(file, path, strerror(errno));
     }
     *size = file->size;

@@ -129,6 +129,9 @@ int main(int argc, char **argv)
     }
     /* Its CPU provider has no products of bfloat16 matrices. */
     with_ort = options.dtype != RMSNORM_BFLOAT16 && bench_ort_load(why) != NULL;
+    if (!with_ort && options.dtype != RMSNORM_BFLOAT16) {
+        printf("only counted: %s\n", why);
+    }
     const struct CMUnitTest tests[] = {cmocka_unit_test(every_norm_is_fused)};
     return cmocka_run_group_tests(tests, folder_make, folder_remove);
 }
