@@ -106,12 +106,12 @@ static void print_json(const rmsnorm_cli_rewrite *rewrite, const rmsnorm_ir *ir,
     rmsnorm_cli_print_json(root, false);
 }
 
-static int verify(const rmsnorm_ir *ir, const rmsnorm_cli_args *args, rmsnorm_cli_verdict *verdict)
+static int verify(const rmsnorm_ir *ir, int64_t opset, const rmsnorm_cli_args *args, rmsnorm_cli_verdict *verdict)
 {
     rmsnorm_cli_context context;
     int code = rmsnorm_cli_context_open(args, &context);
     if (code == RMSNORM_CLI_DONE) {
-        code = rmsnorm_cli_verify(ir, &context, verdict);
+        code = rmsnorm_cli_verify(ir, opset, &context, verdict);
     }
     rmsnorm_cli_context_close(&context);
     return code;
@@ -124,7 +124,7 @@ static int rewrite_open(const rmsnorm_cli_rewrite *rewrite, rmsnorm_document *do
     if (rewrite->apply(ir, rewrite->options) != RMSNORM_OK) {
         return rmsnorm_cli_fail("%s: %s", rewrite->input, rmsnorm_last_error());
     }
-    if (rewrite->verify && verify(ir, args, &s.verdict) != RMSNORM_CLI_DONE) {
+    if (rewrite->verify && verify(ir, s.opset, args, &s.verdict) != RMSNORM_CLI_DONE) {
         return RMSNORM_CLI_BAD;
     }
     if (!rewrite->dry_run) {
