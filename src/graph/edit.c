@@ -49,9 +49,6 @@ static rmsnorm_status fail_other(const edit *e)
 static bool is_gone(const edit *e, const rmsnorm_definition *definition)
 {
     const rmsnorm_ir_value *const value = rmsnorm_ir_value_at(e->ir, definition->value);
-    if (definition->initializer != NULL) {
-        return value->gone && !definition->input; /* an input needs its default */
-    }
     return definition->maker != RMSNORM_NOWHERE && value->maker == RMSNORM_NO_INDEX;
 }
 
@@ -67,11 +64,14 @@ static bool is_left_over(const edit *e, const rmsnorm_scope *scope, const char *
 }
 
 /* Nothing may need what is no longer made. */
-static rmsnorm_status check_values(const edit *e, const rmsnorm_scope *scope)
+static rmsnorm_status check_values(edit *e, const rmsnorm_scope *scope)
 {
     for (size_t i = 0; i < scope->count; i++) {
         const rmsnorm_definition *const definition = &scope->definitions[i];
         const rmsnorm_ir_value *const value = rmsnorm_ir_value_at(e->ir, definition->value);
+        if (definition->initializer != NULL && is_left_over(e, scope, definition->name)) {
+            e->changed[scope - e->document->scopes.items] = true;
+        }
         RMSNORM_CHECK(!is_gone(e, definition) || (value->user_count == 0 && !value->output), RMSNORM_INVALID_ARGUMENT,
                       "%s: rewriting has taken away the node that makes \"" RMSNORM_NAME "\", which is still needed",
                       file_of(e), definition->name);
@@ -120,9 +120,6 @@ static rmsnorm_status compare(edit *e)
     }
     for (size_t i = 0; i < rmsnorm_ir_value_count(e->ir); i++) {
         const rmsnorm_ir_value *const value = rmsnorm_ir_value_at(e->ir, i);
-        if (value->gone && !value->made) {
-            e->changed[value->graph] = true;
-        }
         if (value->made && value->constant && value->user_count > 0) {
             e->constants[e->constant_count++] = i;
             e->changed[value->graph] = true;
@@ -295,6 +292,7 @@ static rmsnorm_status visit_named(edit *e, const progress *p, const char *name, 
     return gone ? RMSNORM_OK : keep(e, field);
 }
 
+/* New constants stand behind the initializers that were there. */
 static rmsnorm_status visit_initializer(edit *e, progress *p, const rmsnorm_field *field)
 {
     const Onnx__GraphProto *const proto = p->scope->proto;
@@ -304,17 +302,6 @@ static rmsnorm_status visit_initializer(edit *e, progress *p, const rmsnorm_fiel
     if (!is_left_over(e, p->scope, proto->initializer[p->initializer++]->name)) {
         RMSNORM_TRY(keep(e, field));
     }
-    return p->initializer == proto->n_initializer && !e->as_nodes ? put_constants(e, p) : RMSNORM_OK;
-}
-
-/* New constants stand behind the initializers that were there. */
-static rmsnorm_status visit_initializer(edit *e, progress *p, const rmsnorm_field *field)
-{
-    const Onnx__GraphProto *const proto = p->scope->proto;
-    if (p->initializer == proto->n_initializer) {
-        return fail_other(e);
-    }
-    RMSNORM_TRY(visit_named(e, p, proto->initializer[p->initializer++]->name, field));
     return p->initializer == proto->n_initializer && !e->as_nodes ? put_constants(e, p) : RMSNORM_OK;
 }
 

@@ -128,7 +128,8 @@ static bool wants_mean(const conversion *c)
 
 /* ---- Putting together ------------------------------------------------------------------------ */
 
-static size_t make_value(conversion *c, rmsnorm_dtype dtype, const char *ending)
+/* A value like x, or like its statistic. */
+static size_t make_value(conversion *c, rmsnorm_dtype dtype, bool statistic, const char *ending)
 {
     rmsnorm_composer *const m = &c->composer;
     size_t value = RMSNORM_NO_INDEX;
@@ -136,6 +137,10 @@ static size_t make_value(conversion *c, rmsnorm_dtype dtype, const char *ending)
         rmsnorm_tensor type = rmsnorm_ir_type(m->ir, c->x);
         type.dtype = dtype;
         type.data = NULL;
+        for (int32_t i = 1; statistic && i <= -c->axis && i <= type.rank; i++) {
+            type.dims[type.rank - i] = 1;
+            type.dim_names[type.rank - i] = NULL;
+        }
         m->status = rmsnorm_ir_make_value(m->ir, m->ir->nodes[m->node].shown.graph, m->ir->values[c->output].shown.name,
                                           ending, &type, &value);
     }
@@ -155,27 +160,34 @@ static void put_norm(conversion *c, rmsnorm_operator_kind kind, size_t x, size_t
     rmsnorm_compose_node(&c->composer, &node);
 }
 
-/* The statistic by primitive nodes, for an operator that does not give it. */
-static void add_statistic(conversion *c, size_t wide)
+/* The statistic that is asked for, by primitive nodes: it has its type's precision also where the rows' arithmetic is narrower. inverse:
+ * the one that rows are multiplied with, or RMSNORM_NO_INDEX where an operator does that. Gives one of them for its shape. */
+static size_t add_statistic(conversion *c, size_t wide, size_t inverse)
 {
     rmsnorm_composer *const m = &c->composer;
     if (c->statistic == RMSNORM_NO_INDEX && !wants_mean(c)) {
-        return;
+        return inverse;
+    }
+    if (c->statistic_type == RMSNORM_DOUBLE && c->arithmetic == RMSNORM_FLOAT) {
+        const size_t precise = rmsnorm_compose_cast(m, c->x, RMSNORM_DOUBLE, RMSNORM_NO_INDEX);
+        return rmsnorm_compose_inverse_root(m, precise, c->axis, c->attributes.epsilon, c->statistic);
     }
     const bool same = c->statistic_type == c->arithmetic;
-    const size_t inverse =
-        rmsnorm_compose_inverse_root(m, wide, c->axis, c->attributes.epsilon, same ? c->statistic : RMSNORM_NO_INDEX);
+    if (inverse == RMSNORM_NO_INDEX) {
+        inverse = rmsnorm_compose_inverse_root(m, wide, c->axis, c->attributes.epsilon,
+                                               same ? c->statistic : RMSNORM_NO_INDEX);
+    }
     if (!same && c->statistic != RMSNORM_NO_INDEX) {
         rmsnorm_compose_cast(m, inverse, c->statistic_type, c->statistic);
     }
-    add_mean(c, inverse);
+    return inverse;
 }
 
 /* Nothing is rounded between a RMSNormalization's stages when its input has the type they are computed in. */
 static void to_standard(conversion *c)
 {
     const size_t wide = rmsnorm_compose_cast(&c->composer, c->x, c->arithmetic, RMSNORM_NO_INDEX);
-    add_statistic(c, wide);
+    add_mean(c, add_statistic(c, wide, RMSNORM_NO_INDEX));
     put_norm(c, RMSNORM_RMS_NORMALIZATION, wide, c->scale, c->output, RMSNORM_NO_INDEX, c->arithmetic);
 }
 
@@ -187,7 +199,7 @@ static void to_simplified(conversion *c)
     if (c->rounded == c->arithmetic && widened == (c->arithmetic == RMSNORM_DOUBLE)) {
         size_t statistic = c->statistic;
         if (wants_mean(c) && statistic == RMSNORM_NO_INDEX) {
-            statistic = make_value(c, RMSNORM_FLOAT, "_inv_std_var");
+            statistic = make_value(c, RMSNORM_FLOAT, true, "_inv_std_var");
         }
         put_norm(c, RMSNORM_SIMPLIFIED_LAYER_NORMALIZATION, c->x, c->scale, c->output, statistic, c->statistic_type);
         add_mean(c, statistic);
@@ -202,7 +214,7 @@ static void to_simplified(conversion *c)
         const rmsnorm_tensor shape = rmsnorm_made_ones_type(&m->ir->values[c->x].shown.type, c->axis, first);
         m->status = rmsnorm_made_ones(m->ir, &shape, &ones);
     }
-    const size_t rows = make_value(c, first, "_normalized");
+    const size_t rows = make_value(c, first, false, "_normalized");
     put_norm(c, RMSNORM_SIMPLIFIED_LAYER_NORMALIZATION, x, ones, rows, RMSNORM_NO_INDEX, RMSNORM_FLOAT);
     const size_t rounded = rmsnorm_compose_cast(m, rows, c->rounded, RMSNORM_NO_INDEX);
     rmsnorm_compose_product(m, rounded, c->scale, scale_type, c->output);
@@ -215,10 +227,7 @@ static void to_decomposed(conversion *c)
     const bool direct = c->statistic != RMSNORM_NO_INDEX && c->statistic_type == c->arithmetic;
     const size_t inverse =
         rmsnorm_compose_inverse_root(m, wide, c->axis, c->attributes.epsilon, direct ? c->statistic : RMSNORM_NO_INDEX);
-    if (c->statistic != RMSNORM_NO_INDEX && !direct) {
-        rmsnorm_compose_cast(m, inverse, c->statistic_type, c->statistic);
-    }
-    add_mean(c, inverse);
+    add_mean(c, add_statistic(c, wide, inverse));
     rmsnorm_composed element = {RMSNORM_NO_INDEX, {.rank = RMSNORM_UNKNOWN}};
     if (m->status == RMSNORM_OK) {
         element.type = rmsnorm_ir_type(m->ir, wide);
@@ -237,16 +246,38 @@ static rmsnorm_operator_kind kind_of(rmsnorm_conversion to)
     return to == RMSNORM_TO_RMS_NORMALIZATION ? RMSNORM_RMS_NORMALIZATION : RMSNORM_SIMPLIFIED_LAYER_NORMALIZATION;
 }
 
-static bool check(conversion *c, const char *obstacle)
+/* What one call needs once: the opset of RMSNormalization, or why the model cannot have it. */
+typedef struct raising {
+    bool tried;
+    const char *obstacle;
+} raising;
+
+static rmsnorm_status raise_opset(rmsnorm_ir *ir, raising *r)
+{
+    const int64_t opset = rmsnorm_ir_opset(ir, "");
+    if (r->tried || opset >= RMSNORM_STANDARD_SINCE) {
+        return RMSNORM_OK;
+    }
+    r->tried = true;
+    const char *const why = rmsnorm_raise_obstacle(ir, NULL, RMSNORM_STANDARD_SINCE);
+    if (why == NULL) {
+        return rmsnorm_ir_set_opset(ir, "", RMSNORM_STANDARD_SINCE);
+    }
+    r->obstacle = rmsnorm_ir_format(ir, "RMSNormalization needs opset %d, and the model's %lld cannot be raised: %s",
+                                    RMSNORM_STANDARD_SINCE, (long long)opset, why);
+    return r->obstacle != NULL ? RMSNORM_OK : RMSNORM_OUT_OF_MEMORY;
+}
+
+/* The opset has the nodes that come. */
+static bool check_opset(conversion *c)
 {
     const int64_t opset = rmsnorm_ir_opset(c->composer.ir, "");
-    const bool half = c->to != RMSNORM_TO_RMS_NORMALIZATION &&
-                      (dtype_of(c, c->x) == RMSNORM_BFLOAT16 || dtype_of(c, c->scale) == RMSNORM_BFLOAT16);
-    if (obstacle != NULL) {
-        return refuse(c, obstacle);
-    }
+    const bool half = dtype_of(c, c->x) == RMSNORM_BFLOAT16 || dtype_of(c, c->scale) == RMSNORM_BFLOAT16;
     if (opset < 7) {
         return refuse(c, "the nodes in its place need opset 7, and the model's is older");
+    }
+    if (opset < 9 && wants_mean(c)) {
+        return refuse(c, "the mean's zeros need opset 9, and the model's is older");
     }
     return !half || opset >= 13 ||
            refuse(c, "the nodes in its place take bfloat16 from opset 13 on, and the model's is older");
@@ -264,14 +295,21 @@ static rmsnorm_status report(conversion *c, bool done)
     return rmsnorm_ir_add_finding(c->composer.ir, &finding);
 }
 
-static rmsnorm_status convert_node(rmsnorm_ir *ir, size_t node, rmsnorm_conversion to, const char *obstacle)
+static rmsnorm_status convert_node(rmsnorm_ir *ir, size_t node, rmsnorm_conversion to, raising *r)
 {
     conversion c = {.composer = {.ir = ir, .node = node}, .to = to};
     if (rmsnorm_ir_resolve(ir, node, &c.op, &c.attributes) != RMSNORM_OK ||
         (to != RMSNORM_TO_DECOMPOSED && c.op->kind == kind_of(to))) {
         return RMSNORM_OK;
     }
-    if (!read_node(&c) || !check(&c, obstacle)) {
+    if (!read_node(&c)) {
+        return report(&c, false);
+    }
+    if (to == RMSNORM_TO_RMS_NORMALIZATION) {
+        RMSNORM_TRY(raise_opset(ir, r));
+        c.reason = r->obstacle;
+    }
+    if (c.reason != NULL || !check_opset(&c)) {
         return report(&c, false);
     }
     if (c.op->kind == RMSNORM_SKIP_SIMPLIFIED_LAYER_NORMALIZATION) {
@@ -287,40 +325,16 @@ static rmsnorm_status convert_node(rmsnorm_ir *ir, size_t node, rmsnorm_conversi
     return report(&c, true);
 }
 
-/* RMSNormalization needs its opset. */
-static rmsnorm_status prepare(rmsnorm_ir *ir, rmsnorm_conversion to, const char **obstacle)
-{
-    const int64_t opset = rmsnorm_ir_opset(ir, "");
-    if (to != RMSNORM_TO_RMS_NORMALIZATION || opset >= RMSNORM_STANDARD_SINCE) {
-        return RMSNORM_OK;
-    }
-    const char *const why = rmsnorm_raise_obstacle(ir, NULL, RMSNORM_STANDARD_SINCE);
-    if (why == NULL) {
-        return rmsnorm_ir_set_opset(ir, "", RMSNORM_STANDARD_SINCE);
-    }
-    *obstacle = rmsnorm_ir_format(ir, "RMSNormalization needs opset %d, and the model's %lld cannot be raised: %s",
-                                  RMSNORM_STANDARD_SINCE, (long long)opset, why);
-    return *obstacle != NULL ? RMSNORM_OK : RMSNORM_OUT_OF_MEMORY;
-}
-
 rmsnorm_status rmsnorm_ir_convert(rmsnorm_ir *ir, rmsnorm_conversion to)
 {
-    const char *obstacle = NULL;
-    bool any = false;
+    raising r = {false, NULL};
     RMSNORM_CHECK((unsigned)to <= RMSNORM_TO_DECOMPOSED, RMSNORM_INVALID_ARGUMENT, "rmsnorm_ir_convert: %d is no form",
                   (int)to);
     RMSNORM_TRY(rmsnorm_ir_check_order(ir));
     const size_t count = ir->node_count; /* those that are made are of the wanted form */
     for (size_t n = 0; n < count; n++) {
-        rmsnorm_attributes attributes;
-        const rmsnorm_operator *op = NULL;
-        const bool norm = !ir->nodes[n].shown.gone && rmsnorm_ir_resolve(ir, n, &op, &attributes) == RMSNORM_OK;
-        if (norm && !any && (to == RMSNORM_TO_DECOMPOSED || op->kind != kind_of(to))) {
-            any = true;
-            RMSNORM_TRY(prepare(ir, to, &obstacle));
-        }
-        if (norm) {
-            RMSNORM_TRY(convert_node(ir, n, to, obstacle));
+        if (!ir->nodes[n].shown.gone) {
+            RMSNORM_TRY(convert_node(ir, n, to, &r));
         }
     }
     rmsnorm_ir_settle(ir);

@@ -133,7 +133,6 @@ rmsnorm_status rmsnorm_ir_add_value(rmsnorm_ir *ir, const rmsnorm_ir_value *valu
     *cell = (rmsnorm_ir_cell){.shown = *value};
     cell->shown.maker = RMSNORM_NO_INDEX;
     cell->shown.made = false;
-    cell->shown.gone = false;
     cell->shown.users = NULL;
     cell->shown.user_count = 0;
     if (value->type.rank < 0) { /* one way to say that nothing is known */
@@ -358,7 +357,6 @@ void rmsnorm_ir_sweep(rmsnorm_ir *ir, size_t value, size_t *nodes, size_t most, 
         if (unused == RMSNORM_NO_INDEX || ir->values[unused].shown.output || ir->values[unused].shown.user_count > 0) {
             continue;
         }
-        ir->values[unused].shown.gone = ir->values[unused].shown.constant;
         const size_t maker = ir->values[unused].shown.maker;
         if (maker == RMSNORM_NO_INDEX || !is_dead(ir, maker)) {
             continue;
@@ -419,6 +417,12 @@ rmsnorm_status rmsnorm_ir_make_value(rmsnorm_ir *ir, size_t graph, const char *l
 
 void rmsnorm_ir_settle(rmsnorm_ir *ir)
 {
+    for (size_t g = 0; g < ir->graph_count; g++) {
+        size_t position = 0;
+        for (size_t n = ir->graphs[g].first; n != RMSNORM_NO_INDEX; n = ir->nodes[n].shown.next) {
+            ir->nodes[n].position = position++;
+        }
+    }
     for (size_t v = 0; v < ir->value_count; v++) {
         rmsnorm_ir_cell *const cell = &ir->values[v];
         if (cell->used == cell->shown.user_count) {

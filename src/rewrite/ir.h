@@ -25,7 +25,7 @@ typedef struct rmsnorm_ir_cell {
 
 typedef struct rmsnorm_ir_entry {
     rmsnorm_ir_node shown;
-    size_t position; /* grows along a graph; nodes made in one place share its position */
+    size_t position; /* grows along a graph; nodes made in one place share its position until rmsnorm_ir_settle */
 } rmsnorm_ir_entry;
 
 typedef struct rmsnorm_ir_import {
@@ -101,8 +101,8 @@ bool rmsnorm_ir_integers(const rmsnorm_ir *ir, size_t value, int64_t *numbers, s
 
 /* Takes a node out of its graph. Its outputs have no maker until a new node is given them. */
 void rmsnorm_ir_remove(rmsnorm_ir *ir, size_t node);
-/* What only made a value that nothing uses any more goes: nodes of ai.onnx without subgraphs, and constants. Adds the nodes to a
- * list, as far as it has room. */
+/* What only made a value that nothing uses any more goes: nodes of ai.onnx without subgraphs. Adds them to a list, as far as
+ * it has room. */
 void rmsnorm_ir_sweep(rmsnorm_ir *ir, size_t value, size_t *nodes, size_t most, size_t *count);
 /* A value whose maker is about to go, so that a new node can make it. */
 void rmsnorm_ir_free_value(rmsnorm_ir *ir, size_t value);
@@ -112,7 +112,7 @@ rmsnorm_status rmsnorm_ir_insert(rmsnorm_ir *ir, const rmsnorm_ir_node *node, si
 /* A new value for a node's result, named after another. */
 rmsnorm_status rmsnorm_ir_make_value(rmsnorm_ir *ir, size_t graph, const char *like, const char *ending,
                                      const rmsnorm_tensor *type, size_t *index);
-/* Drops users that are gone from all lists. */
+/* Drops users that are gone from all lists, and gives each node a position of its own. */
 void rmsnorm_ir_settle(rmsnorm_ir *ir);
 
 #endif
