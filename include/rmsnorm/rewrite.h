@@ -137,15 +137,22 @@ typedef enum rmsnorm_target {
     RMSNORM_TARGET_ORT_WEBGPU /* and its WebGPU execution provider */
 } rmsnorm_target;
 
+/* What becomes of an addition before a norm. */
+typedef enum rmsnorm_residuals {
+    RMSNORM_RESIDUALS_BY_TARGET, /* fused where that makes the target faster */
+    RMSNORM_RESIDUALS_FUSE,      /* wherever the target runs SkipSimplifiedLayerNormalization */
+    RMSNORM_RESIDUALS_KEEP
+} rmsnorm_residuals;
+
 typedef struct rmsnorm_fuse_options {
     size_t struct_size;
     rmsnorm_target target;
-    bool relaxed;        /* also what only removes an intermediate rounding, or reorders one addition */
-    bool keep_residuals; /* leaves Add nodes before a norm alone */
+    rmsnorm_residuals residuals;
+    bool relaxed; /* also what only removes an intermediate rounding, or reorders one addition */
 } rmsnorm_fuse_options;
-#define RMSNORM_FUSE_OPTIONS_INIT                                          \
-    {                                                                      \
-        sizeof(rmsnorm_fuse_options), RMSNORM_TARGET_RMSNORM, false, false \
+#define RMSNORM_FUSE_OPTIONS_INIT                                                                \
+    {                                                                                            \
+        sizeof(rmsnorm_fuse_options), RMSNORM_TARGET_RMSNORM, RMSNORM_RESIDUALS_BY_TARGET, false \
     }
 
 typedef enum rmsnorm_finding_kind {

@@ -5,13 +5,13 @@
 #include "options.h"
 #include "rewrite.h"
 
-enum { OUTPUT = 1, TARGET, RELAXED, KEEP_RESIDUALS, DATA_FILES, DRY_RUN, VERIFY, QUIET };
+enum { OUTPUT = 1, TARGET, RELAXED, RESIDUALS, DATA_FILES, DRY_RUN, VERIFY, QUIET };
 
 static const rmsnorm_cli_option options[] = {
     {OUTPUT, 'o', "output", "FILE", "where the result goes; - is standard output, the input itself is allowed"},
     {TARGET, 0, "target", "NAME", "what runs it: rmsnorm (default), onnx, ort-cpu, ort-webgpu"},
     {RELAXED, 0, "relaxed", NULL, "also what only removes a rounding in between, or reorders one addition"},
-    {KEEP_RESIDUALS, 0, "keep-residuals", NULL, "leave additions before a norm as they are"},
+    {RESIDUALS, 0, "residuals", "HOW", "additions before a norm: fuse, or keep them (default: what is faster there)"},
     {DATA_FILES, 0, "data-files", "HOW", "data in other files: copy (default), link, or leave it where it is"},
     {DRY_RUN, 0, "dry-run", NULL, "only say what would be done"},
     {VERIFY, 0, "verify", NULL, "run what is replaced, before and after, on random inputs"},
@@ -53,6 +53,16 @@ static int parse_target(const char *word, rmsnorm_cli_rewrite *rewrite, rmsnorm_
     return rmsnorm_cli_fail("--target is '%s', allowed are rmsnorm, onnx, ort-cpu, ort-webgpu", word);
 }
 
+static int parse_residuals(const char *word, rmsnorm_fuse_options *fuse)
+{
+    const bool fused = strcmp(word, "fuse") == 0;
+    if (!fused && strcmp(word, "keep") != 0) {
+        return rmsnorm_cli_fail("--residuals is '%s', allowed are fuse, keep", word);
+    }
+    fuse->residuals = fused ? RMSNORM_RESIDUALS_FUSE : RMSNORM_RESIDUALS_KEEP;
+    return RMSNORM_CLI_DONE;
+}
+
 static int set_option(int id, const char *value, rmsnorm_cli_rewrite *rewrite, rmsnorm_fuse_options *fuse)
 {
     switch (id) {
@@ -67,11 +77,12 @@ static int set_option(int id, const char *value, rmsnorm_cli_rewrite *rewrite, r
         return RMSNORM_CLI_DONE;
     case TARGET:
         return parse_target(value, rewrite, fuse);
+    case RESIDUALS:
+        return parse_residuals(value, fuse);
     case DATA_FILES:
         return rmsnorm_cli_data_files_parse(value, &rewrite->data_files);
     default:
         fuse->relaxed = fuse->relaxed || id == RELAXED;
-        fuse->keep_residuals = fuse->keep_residuals || id == KEEP_RESIDUALS;
         rewrite->dry_run = rewrite->dry_run || id == DRY_RUN;
         rewrite->verify = rewrite->verify || id == VERIFY;
         rewrite->quiet = rewrite->quiet || id == QUIET;

@@ -190,8 +190,10 @@ static rmsnorm_status fuse_chains(fusion *f)
 
 static rmsnorm_status fuse_residuals(fusion *f)
 {
-    if (f->options.keep_residuals ||
-        !rmsnorm_target_has(f->options.target, RMSNORM_SKIP_SIMPLIFIED_LAYER_NORMALIZATION)) {
+    const rmsnorm_target target = f->options.target;
+    const bool kept = f->options.residuals == RMSNORM_RESIDUALS_KEEP ||
+                      (f->options.residuals == RMSNORM_RESIDUALS_BY_TARGET && !rmsnorm_target_gains_by_skip(target));
+    if (kept || !rmsnorm_target_has(target, RMSNORM_SKIP_SIMPLIFIED_LAYER_NORMALIZATION)) {
         return RMSNORM_OK;
     }
     for (size_t g = 0; g < f->ir->graph_count; g++) {
@@ -214,6 +216,8 @@ rmsnorm_status rmsnorm_ir_fuse(rmsnorm_ir *ir, const rmsnorm_fuse_options *optio
     }
     RMSNORM_CHECK((unsigned)f.options.target <= RMSNORM_TARGET_ORT_WEBGPU, RMSNORM_INVALID_ARGUMENT,
                   "rmsnorm_ir_fuse: target %d is none", (int)f.options.target);
+    RMSNORM_CHECK((unsigned)f.options.residuals <= RMSNORM_RESIDUALS_KEEP, RMSNORM_INVALID_ARGUMENT,
+                  "rmsnorm_ir_fuse: %d says nothing about residuals", (int)f.options.residuals);
     RMSNORM_TRY(rmsnorm_ir_check_order(ir));
     RMSNORM_TRY(fuse_chains(&f));
     RMSNORM_TRY(fuse_residuals(&f));

@@ -30,7 +30,7 @@ static const char *const targets[] = {"rmsnorm", "onnx", "ort-cpu"};
 /* A narrow sum is rounded before its norm, which SkipSimplifiedLayerNormalization does not do; and it is in no standard. */
 static int64_t residuals_for(const char *target, const decoder_counts *counts)
 {
-    return options.dtype == RMSNORM_FLOAT && strcmp(target, "onnx") != 0 ? counts->residuals : 0;
+    return options.dtype == RMSNORM_FLOAT && strcmp(target, "rmsnorm") == 0 ? counts->residuals : 0;
 }
 
 static void expect_fused(const char *target, const decoder_counts *counts)

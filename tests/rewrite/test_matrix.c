@@ -541,7 +541,7 @@ static bool takes(rmsnorm_target target, bool standard, rmsnorm_dtype t, rmsnorm
     case RMSNORM_TARGET_ONNX:
         return standard;
     case RMSNORM_TARGET_ORT_CPU:
-        return !standard && (t == v || common);
+        return !standard && t == v && (bits_of(t) == 24 || bits_of(t) == 53);
     default:
         return !standard && t == v && common;
     }
