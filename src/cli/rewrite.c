@@ -38,6 +38,11 @@ static size_t count_nodes(const rmsnorm_ir *ir)
     return count;
 }
 
+static const char *plural(size_t count)
+{
+    return count == 1 ? "" : "s";
+}
+
 static void print_verdict(const rmsnorm_ir *ir, const rmsnorm_cli_verdict *verdict)
 {
     size_t count = 0;
@@ -64,12 +69,13 @@ static void print_text(const rmsnorm_cli_rewrite *rewrite, const rmsnorm_ir *ir,
     if (rewrite->verify) {
         print_verdict(ir, &s->verdict);
     }
-    if (tally.norms > 0) {
-        printf("%s %zu nodes", rewrite->done, tally.norms);
+    if (rewrite->target == NULL) {
+        printf("%s %zu node%s", rewrite->done, tally.norms, plural(tally.norms));
     } else {
-        printf("%s %zu chains and %zu residuals", rewrite->done, tally.chains, tally.residuals);
+        printf("%s %zu chain%s and %zu residual%s", rewrite->done, tally.chains, plural(tally.chains), tally.residuals,
+               plural(tally.residuals));
     }
-    printf(", left %zu alone; %zu nodes, before %zu", tally.left, count_nodes(ir), s->nodes);
+    printf(", left %zu alone; %zu node%s, before %zu", tally.left, count_nodes(ir), plural(count_nodes(ir)), s->nodes);
     if (rmsnorm_ir_opset(ir, "") != s->opset) {
         printf("; opset %" PRId64 ", before %" PRId64, rmsnorm_ir_opset(ir, ""), s->opset);
     }

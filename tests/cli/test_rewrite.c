@@ -47,12 +47,12 @@ static void test_fuse(void **state)
          "'/norm/SimplifiedLayerNormalization'\n",
          "fused     residual Add '/norm/Add_0', SimplifiedLayerNormalization '/norm/SimplifiedLayerNormalization' -> "
          "SkipSimplifiedLayerNormalization '/norm/SkipSimplifiedLayerNormalization'\n",
-         "verified 2 on random inputs: at most ", "fused 1 chains and 1 residuals, left 0 alone; 1 nodes, before 7\n");
+         "verified 2 on random inputs: at most ", "fused 1 chain and 1 residual, left 0 alone; 1 node, before 7\n");
     DONE("rmsnorm check f.onnx",
          "SkipSimplifiedLayerNormalization '/norm/SkipSimplifiedLayerNormalization' epsilon=0.001\n",
          "  input: float [B,S,4] 'X'\n", "  skip: float [B,S,4] 'skip'\n", "  gamma: float [4] 'scale'\n",
          "  output: float [B,S,4] 'Y'\n", "  input_skip_bias_sum: float [B,S,4] 'sum'\n",
-         "1 norm nodes, 0 violations\n");
+         "1 norm node, 0 violations\n");
     WRITE("x.npy", RMSNORM_FLOAT, "1,1,4", 1, -3, 3, -5);
     WRITE("s.npy", RMSNORM_FLOAT, "1,1,4", 1, 1, 1, 1);
     DONE("rmsnorm run f.onnx x.npy s.npy -o Y=y.npy -o sum=sum.npy", "Y: float [1,1,4] -> y.npy");
@@ -92,23 +92,23 @@ static void test_over_itself_and_to_standard_output(void **state)
     (void)state;
     write_chain("o.onnx", "Sqrt", 17);
     DONE("rmsnorm fuse o.onnx -o - > piped.onnx; rmsnorm fuse o.onnx -o o.onnx -q; cmp o.onnx piped.onnx && echo same",
-         "fused 1 chains", "same\n");
-    DONE("cat piped.onnx | rmsnorm check -", "1 norm nodes, 0 violations\n");
+         "fused 1 chain", "same\n");
+    DONE("cat piped.onnx | rmsnorm check -", "1 norm node, 0 violations\n");
 }
 
 static void test_convert(void **state)
 {
     (void)state;
     write_chain("c.onnx", "Sqrt", 17);
-    DONE("rmsnorm fuse c.onnx -o cf.onnx", "fused 1 chains and 1 residuals");
+    DONE("rmsnorm fuse c.onnx -o cf.onnx", "fused 1 chain and 1 residual");
     DONE(
         "rmsnorm convert cf.onnx --to rmsnormalization -o cr.onnx --verify",
         "converted norm     SkipSimplifiedLayerNormalization '/norm/SkipSimplifiedLayerNormalization' -> Add '/norm/Add",
         "RMSNormalization '/norm/RMSNormalization'\n", "verified 1 on random inputs: at most 0 ulp apart",
-        "converted 1 nodes, left 0 alone; 2 nodes, before 1; opset 23, before 17\n");
+        "converted 1 node, left 0 alone; 2 nodes, before 1; opset 23, before 17\n");
     DONE("rmsnorm convert cf.onnx --to decomposed -o cd.onnx --verify",
-         "converted 1 nodes, left 0 alone; 8 nodes, before 1\n");
-    DONE("rmsnorm fuse cd.onnx -o again.onnx", "fused 1 chains and 1 residuals, left 0 alone; 1 nodes, before 8\n");
+         "converted 1 node, left 0 alone; 8 nodes, before 1\n");
+    DONE("rmsnorm fuse cd.onnx -o again.onnx", "fused 1 chain and 1 residual, left 0 alone; 1 node, before 8\n");
     json_t *root = json_of("rmsnorm convert cf.onnx --to simplified --dry-run --json", 0);
     assert_int_equal(json_integer_value(at(root, "counts.norms")), 1);
     assert_string_equal(json_string_value(at(root, "findings.0.kind")), "norm");
