@@ -7,8 +7,8 @@
 /* A graph and rows for its inputs. */
 typedef struct rewritten {
     build *b;
-    size_t node_count;
     evaluation *before;
+    size_t given[32], given_count; /* the inputs, before something is rewritten */
     unsigned seed;
     bool specials; /* NaN and infinities among the rows, too */
     bool coarse;   /* numbers of 7 bits instead, so that float holds the square of a sum of three */
