@@ -588,7 +588,8 @@ static void f53_errors_shrink(void **state)
     fuse(b, RMSNORM_TARGET_RMSNORM, true);
     assert_string_equal(build_nodes(b, 0), "SimplifiedLayerNormalization(x, gamma) = y");
     assert_true(only_finding(b)->done);
-    assert_string_equal(only_finding(b)->reason, "the statistics are rounded to float16 on the way");
+    assert_string_equal(only_finding(b)->reason, "the statistics are rounded to float16 on the way, and so are the rows "
+                                                 "before the scale");
     evaluation *const after = evaluate_begin(b->ir);
     evaluate_give(after, build_find(b, "x"), &x);
     evaluate_give(after, build_find(b, "gamma"), &gamma);
@@ -613,6 +614,38 @@ static void f53_errors_shrink(void **state)
     evaluate_end(before);
     evaluate_end(after);
     build_end(b);
+}
+
+/* Op 3 rounds the rows before the scale, as such a chain does: only the statistics are others. */
+static void relaxed_chains_in_the_standard_operator(void **state)
+{
+    (void)state;
+    build *const b = begin(23, RMSNORM_FLOAT16, "2,3,8");
+    (void)build_constant(b, "small", RMSNORM_FLOAT16, "", "0.0009765625");
+    static const line lines[] = {{"Mul", "x,x", "sq"},    {"ReduceMean", "sq,axes", "mean"}, {"Add", "mean,small", "sum"},
+                                 {"Sqrt", "sum", "root"}, {"Div", "x,root", "rows"},         {"Mul", "rows,gamma", "y"}};
+    LINES(b, lines);
+    build_output(b, "y");
+    rewritten_infer(b);
+    fuse(b, RMSNORM_TARGET_RMSNORM, true);
+    assert_string_equal(build_nodes(b, 0), "RMSNormalization(x, gamma) = y");
+    assert_string_equal(only_finding(b)->reason, "the statistics are rounded to float16 on the way");
+    build_end(b);
+}
+
+/* More elements than a block of lanes: the sums of floats and doubles are exact or as good. */
+static void long_rows(void **state)
+{
+    (void)state;
+    static const rmsnorm_dtype dtypes[] = {RMSNORM_FLOAT, RMSNORM_DOUBLE};
+    for (size_t i = 0; i < 2; i++) {
+        build *const b = begin(13, dtypes[i], "3,1000");
+        (void)build_value(b, "long", dtypes[i], "1000");
+        add_chain(b, "x", "rows");
+        (void)build_node(b, "Mul", "rows,long", "y");
+        build_output(b, "y");
+        check(b, NULL, "SimplifiedLayerNormalization(x, long) = y");
+    }
 }
 
 /* F56: 11 is another arithmetic than the skip operator's; 10 and 16 are nothing that can be relied on. */
@@ -1209,6 +1242,8 @@ int main(void)
         cmocka_unit_test(f48_a_large_outlier),
         cmocka_unit_test(f51_ones_are_shared),
         cmocka_unit_test(f53_errors_shrink),
+        cmocka_unit_test(relaxed_chains_in_the_standard_operator),
+        cmocka_unit_test(long_rows),
         cmocka_unit_test(f56_stash_types),
         cmocka_unit_test(centered_rows_are_a_layer_normalization),
         cmocka_unit_test(norms_multiplied_with_each_other),
