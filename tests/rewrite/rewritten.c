@@ -112,7 +112,8 @@ static void give(const rewritten *r, size_t value, const char *dims)
         free(tensor.data);
         return;
     }
-    rewritten_fill(&tensor, r->seed + (unsigned)(value * 7), r->specials && shown->name[strlen(shown->name) - 1] == 'x');
+    rewritten_fill(&tensor, r->seed + (unsigned)(value * 7),
+                   r->specials && shown->name[strlen(shown->name) - 1] == 'x');
     evaluate_give(r->before, value, &tensor);
     free(tensor.data);
 }

@@ -10,8 +10,8 @@ typedef struct rewritten {
     evaluation *before;
     size_t given[32], given_count; /* the inputs, before something is rewritten */
     unsigned seed;
-    bool specials; /* NaN and infinities among the rows of what is called x, too */
-    bool coarse;   /* numbers of 7 bits instead, so that float holds the square of a sum of three */
+    bool specials;    /* NaN and infinities among the rows of what is called x, too */
+    bool coarse;      /* numbers of 7 bits instead, so that float holds the square of a sum of three */
     const char *what; /* for messages; may be NULL */
 } rewritten;
 

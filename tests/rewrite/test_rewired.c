@@ -12,25 +12,31 @@ typedef struct line {
     const char *op, *inputs[2], *output;
 } line;
 
-static const char *const given[] = {"f_x", "f_skip", "f_gamma", "f_bias", "f_two", "f_half", "f_one", "f_eps", "h_x", "h_skip", "h_gamma"};
+static const char *const given[] = {"f_x",   "f_skip", "f_gamma", "f_bias", "f_two",  "f_half",
+                                    "f_one", "f_eps",  "h_x",     "h_skip", "h_gamma"};
 
 static const line in_float[] = {
-    {"Add", {"f_x", "f_skip"}, "f_inner"},   {"Add", {"f_inner", "f_bias"}, "f_sum"}, {"Pow", {"f_sum", "f_two"}, "f_sq"},
-    {"ReduceMean", {"f_sq", NULL}, "f_mean"}, {"Add", {"f_mean", "f_eps"}, "f_shift"},  {"Sqrt", {"f_shift", NULL}, "f_root"},
-    {"Div", {"f_one", "f_root"}, "f_inv"},   {"Mul", {"f_sum", "f_inv"}, "f_rows"},    {"Mul", {"f_rows", "f_gamma"}, "f_y"},
-    {"Mul", {"f_y", "f_y"}, "f_sq2"},        {"ReduceMean", {"f_sq2", NULL}, "f_mean2"}, {"Add", {"f_eps", "f_mean2"}, "f_shift2"},
-    {"Pow", {"f_shift2", "f_half"}, "f_root2"}, {"Div", {"f_y", "f_root2"}, "f_rows2"}, {"Mul", {"f_gamma", "f_rows2"}, "f_z"},
-    {"Add", {"f_z", "f_sum"}, "f_next"},
+    {"Add", {"f_x", "f_skip"}, "f_inner"},      {"Add", {"f_inner", "f_bias"}, "f_sum"},
+    {"Pow", {"f_sum", "f_two"}, "f_sq"},        {"ReduceMean", {"f_sq", NULL}, "f_mean"},
+    {"Add", {"f_mean", "f_eps"}, "f_shift"},    {"Sqrt", {"f_shift", NULL}, "f_root"},
+    {"Div", {"f_one", "f_root"}, "f_inv"},      {"Mul", {"f_sum", "f_inv"}, "f_rows"},
+    {"Mul", {"f_rows", "f_gamma"}, "f_y"},      {"Mul", {"f_y", "f_y"}, "f_sq2"},
+    {"ReduceMean", {"f_sq2", NULL}, "f_mean2"}, {"Add", {"f_eps", "f_mean2"}, "f_shift2"},
+    {"Pow", {"f_shift2", "f_half"}, "f_root2"}, {"Div", {"f_y", "f_root2"}, "f_rows2"},
+    {"Mul", {"f_gamma", "f_rows2"}, "f_z"},     {"Add", {"f_z", "f_sum"}, "f_next"},
 };
 
 static const line with_casts[] = {
-    {"Cast to=1", {"h_x", NULL}, "f_wide"},   {"Mul", {"f_wide", "f_wide"}, "f_sq"},    {"ReduceMean", {"f_sq", NULL}, "f_mean"},
-    {"Add", {"f_mean", "f_eps"}, "f_shift"},  {"Sqrt", {"f_shift", NULL}, "f_root"},    {"Reciprocal", {"f_root", NULL}, "f_inv"},
-    {"Mul", {"f_wide", "f_inv"}, "f_rows"},   {"Cast to=10", {"f_rows", NULL}, "h_rows"}, {"Mul", {"h_rows", "h_gamma"}, "h_y"},
-    {"Add", {"h_y", "h_skip"}, "h_sum"},      {"Cast to=1", {"h_sum", NULL}, "f_wide2"}, {"Pow", {"f_wide2", "f_two"}, "f_sq2"},
-    {"ReduceMean", {"f_sq2", NULL}, "f_mean2"}, {"Add", {"f_eps", "f_mean2"}, "f_shift2"}, {"Sqrt", {"f_shift2", NULL}, "f_root2"},
-    {"Div", {"f_wide2", "f_root2"}, "f_rows2"}, {"Cast to=1", {"h_gamma", NULL}, "f_factor"},
-    {"Mul", {"f_factor", "f_rows2"}, "f_z"},  {"Cast to=10", {"f_z", NULL}, "h_z"},     {"Add", {"h_z", "h_sum"}, "h_next"},
+    {"Cast to=1", {"h_x", NULL}, "f_wide"},       {"Mul", {"f_wide", "f_wide"}, "f_sq"},
+    {"ReduceMean", {"f_sq", NULL}, "f_mean"},     {"Add", {"f_mean", "f_eps"}, "f_shift"},
+    {"Sqrt", {"f_shift", NULL}, "f_root"},        {"Reciprocal", {"f_root", NULL}, "f_inv"},
+    {"Mul", {"f_wide", "f_inv"}, "f_rows"},       {"Cast to=10", {"f_rows", NULL}, "h_rows"},
+    {"Mul", {"h_rows", "h_gamma"}, "h_y"},        {"Add", {"h_y", "h_skip"}, "h_sum"},
+    {"Cast to=1", {"h_sum", NULL}, "f_wide2"},    {"Pow", {"f_wide2", "f_two"}, "f_sq2"},
+    {"ReduceMean", {"f_sq2", NULL}, "f_mean2"},   {"Add", {"f_eps", "f_mean2"}, "f_shift2"},
+    {"Sqrt", {"f_shift2", NULL}, "f_root2"},      {"Div", {"f_wide2", "f_root2"}, "f_rows2"},
+    {"Cast to=1", {"h_gamma", NULL}, "f_factor"}, {"Mul", {"f_factor", "f_rows2"}, "f_z"},
+    {"Cast to=10", {"f_z", NULL}, "h_z"},         {"Add", {"h_z", "h_sum"}, "h_next"},
 };
 
 static uint32_t draw(uint32_t *state, size_t below)
@@ -59,7 +65,8 @@ static const char *another(const line *lines, size_t at, char type, uint32_t *ra
 
 static void change(line *lines, size_t count, uint32_t *random)
 {
-    static const char *const binary[] = {"Add", "Mul", "Div", "Sub", "Pow"}, *const unary[] = {"Sqrt", "Reciprocal", "Neg", "Identity"};
+    static const char *const binary[] = {"Add", "Mul", "Div", "Sub", "Pow"}, *const unary[] = {"Sqrt", "Reciprocal",
+                                                                                               "Neg", "Identity"};
     line *const l = &lines[draw(random, count)];
     const bool two = l->inputs[1] != NULL;
     const bool same_type = l->inputs[0][0] == l->output[0];
