@@ -334,7 +334,7 @@ static size_t place_in(const rmsnorm_tensor *operand, const rmsnorm_tensor *resu
 static rmsnorm_tensor combined(evaluation *e, rmsnorm_dtype dtype, combine f, const rmsnorm_tensor *a,
                                const rmsnorm_tensor *b)
 {
-    int64_t dims[RMSNORM_MAX_RANK];
+    int64_t dims[RMSNORM_MAX_RANK] = {0};
     const int32_t rank = a->rank > b->rank ? a->rank : b->rank;
     for (int32_t i = 1; i <= rank; i++) {
         const int64_t left = i <= a->rank ? a->dims[a->rank - i] : 1, right = i <= b->rank ? b->dims[b->rank - i] : 1;
@@ -373,7 +373,7 @@ static void normalize(evaluation *e, const computed *statistic, rmsnorm_tensor *
     const int64_t one = 1;
     const rmsnorm_tensor ones = make(e, x->dtype, 1, &one);
     evaluate_store(&ones, 0, 1.0);
-    int64_t dims[RMSNORM_MAX_RANK];
+    int64_t dims[RMSNORM_MAX_RANK] = {0};
     for (int32_t d = 0; d < x->rank; d++) {
         dims[d] = d < x->rank + statistic->axis ? x->dims[d] : 1;
     }
@@ -497,7 +497,8 @@ static void run_mean(evaluation *e, size_t node, computed *result)
     const rmsnorm_tensor *const list = given ? input(e, node, 1) : NULL;
     const size_t count = attribute != NULL ? attribute->count : given ? count_of(list) : 0;
     bool reduced[RMSNORM_MAX_RANK] = {false};
-    int64_t dims[RMSNORM_MAX_RANK], kept[RMSNORM_MAX_RANK];
+    int64_t dims[RMSNORM_MAX_RANK] = {0};
+    int64_t kept[RMSNORM_MAX_RANK] = {0};
     for (size_t i = 0; i < count; i++) {
         const int64_t axis = attribute != NULL ? attribute->ints[i] : (int64_t)evaluate_element(list, i);
         reduced[axis < 0 ? axis + x->rank : axis] = true;

@@ -34,8 +34,11 @@ void rewritten_fill(const rmsnorm_tensor *tensor, unsigned seed, bool specials)
     uint32_t state = 2654435761u * (seed + 1);
     const bool half = tensor->dtype == RMSNORM_FLOAT16;
     const bool wide = tensor->dtype == RMSNORM_DOUBLE;
-    const size_t row = tensor->rank > 0 ? (size_t)tensor->dims[tensor->rank - 1] : 1;
     const size_t count = (size_t)rmsnorm_tensor_count(tensor);
+    const size_t row = tensor->rank > 0 ? (size_t)tensor->dims[tensor->rank - 1] : 1;
+    if (row == 0) {
+        return;
+    }
     size_t kind = seed;
     for (size_t i = 0; i < count; i++) {
         kind += i % row == 0;
