@@ -25,12 +25,12 @@ export class Tensor {
     private constructor();
     readonly shape: readonly number[];
     readonly dtype: DType;
-    /** null once destroyed. May be longer than the tensor. */
+    /** null once destroyed. May be longer than the tensor. Not to be destroyed by itself: destroy() does that. */
     readonly buffer: GPUBuffer | null;
     readonly offset: number;
-    /** The elements, after the work that was submitted before. */
+    /** The elements, after the calls that were made before. */
     download(): Promise<HostData>;
-    /** Gives the memory away; runs that were asked for before are not disturbed. */
+    /** Gives the memory away; calls that were made before are not disturbed. */
     destroy(): void;
 }
 
@@ -56,6 +56,7 @@ export interface RunOptions {
     variant?: string;
     /** A row's bits do not depend on how many rows there are. */
     batchInvariant?: boolean;
+    /** An aborted call rejects with the signal's reason. */
     signal?: AbortSignal;
     /** Of the one compute pass of the call, on a device of yours with the feature timestamp-query: what it takes there. */
     timestampWrites?: GPUComputePassTimestampWrites;
@@ -116,6 +117,11 @@ export interface Kernel {
     dispose(): void;
 }
 
+export interface PackageCache {
+    get(key: string): Promise<Uint8Array | undefined>;
+    put(key: string, data: Uint8Array): Promise<void>;
+}
+
 export interface KernelOptions {
     /** Of the contract: the branch vN of the repository. This or revision is needed for a repository. */
     version?: number;
@@ -123,15 +129,24 @@ export interface KernelOptions {
     revision?: string;
     /** Ask the Hub also for a package that is embedded. */
     hub?: boolean;
-    endpoint?: string;
+    endpoint?: string | URL;
     token?: string;
     repositoryType?: "kernel" | "model";
     /** Browser: a name for the Cache API; Node: a folder; false: none. */
-    cache?: string | false | object;
+    cache?: string | false | PackageCache;
     /** The device to run on; left out: one that all kernels share. */
     device?: GPUDevice;
+    /** An aborted call rejects with the signal's reason. */
     signal?: AbortSignal;
     onProgress?: (progress: { file: string; loaded: number; total: number | null }) => void;
+    /** Stands in for the global one. */
+    fetch?: typeof fetch;
+    /** Milliseconds without a byte: 20000 when left out. */
+    timeout?: number;
+    /** After the first attempt: 4 when left out. */
+    retries?: number;
+    /** Milliseconds before the first retry, doubled for each further one: 500 when left out. */
+    retryDelay?: number;
 }
 
 /**

@@ -72,7 +72,12 @@ typedef struct rmsnorm_value {
  * attributes of the four element types, int32 and int64 hold their data, in this host's byte order; those of other types
  * keep dtype and shape and have NULL data. No value is defined twice,
  * whether by inputs, initializers or node outputs, and none is listed twice as an output; inputs, outputs and
- * initializers have names. Nodes stand in the file's order. Sparse initializers and data in other files are refused. */
+ * initializers have names. Nodes stand in the file's order. Sparse initializers are refused.
+ *
+ * Data in other files (external_data) is read into memory, so that a file that changes later changes nothing: a location
+ * is relative to the model's folder and stays in or below it, symbolic links followed (where the model's name is a link
+ * itself, the folder it leads to counts as well); what stands there is a regular file. A model from a stream has no folder,
+ * so there such data is refused. */
 typedef struct rmsnorm_graph {
     const char *name;
     const rmsnorm_node *nodes;
@@ -101,6 +106,54 @@ RMSNORM_API int64_t rmsnorm_model_opset(const rmsnorm_model *model, const char *
  * output when it has no name. */
 RMSNORM_API rmsnorm_status rmsnorm_node_resolve(const rmsnorm_model *model, const rmsnorm_node *node,
                                                 const rmsnorm_operator **op, rmsnorm_attributes *attributes);
+
+/* ---- Rewriting ------------------------------------------------------------------------------- */
+
+/* A model file for rewriting. Its weights, inside it or in other files, are never read into memory: only tensors of at most
+ * 256 bytes are. What rewriting does not touch stays as it is to the byte, whether it is understood or not: functions,
+ * subgraphs, metadata, unknown fields, types other than tensors. */
+typedef struct rmsnorm_document rmsnorm_document;
+
+/* Refused besides what is no ONNX model: a name that nothing defines, or that a graph defines twice; data in other files
+ * that rmsnorm_model_read would refuse or that are not there. "-" is standard input, where no data in other files can be.
+ * A file is kept open and read again when the result is written; a stream is kept in memory. Free with
+ * rmsnorm_document_free. */
+RMSNORM_API rmsnorm_status rmsnorm_document_open(const char *path, rmsnorm_document **document);
+RMSNORM_API void rmsnorm_document_free(rmsnorm_document *document);
+
+/* Its graphs, the main one and those inside nodes, but not the bodies of functions; belongs to the document. A node's origin is
+ * its number in its graph. A tensor's elements are there when it has at most 256 bytes and is a constant: an initializer
+ * that is an input too is one before IR version 4 only. A name of a graph inside that a graph around it defines too
+ * means the inner value. */
+RMSNORM_API rmsnorm_ir *rmsnorm_document_ir(rmsnorm_document *document);
+
+/* What becomes of the data files when the model is written to another folder than the one it was in. */
+typedef enum rmsnorm_data_files {
+    RMSNORM_DATA_FILES_COPY, /* sharing blocks where the file system can */
+    RMSNORM_DATA_FILES_LINK, /* another name of the same file; copied where that cannot be */
+    RMSNORM_DATA_FILES_LEAVE /* nothing: the model is written alone */
+} rmsnorm_data_files;
+
+typedef struct rmsnorm_document_save_options {
+    size_t struct_size;
+    rmsnorm_data_files data_files;
+    void (*progress)(void *user, uint64_t done, uint64_t total); /* bytes; NULL: not told */
+    void *user;
+} rmsnorm_document_save_options;
+#define RMSNORM_DOCUMENT_SAVE_OPTIONS_INIT                                         \
+    {                                                                              \
+        sizeof(rmsnorm_document_save_options), RMSNORM_DATA_FILES_COPY, NULL, NULL \
+    }
+
+/* Writes the model as its rmsnorm_ir is now; without a change, the bytes it had. path may be the file it came from; "-" is
+ * standard output, where data files are left. Of a changed graph, new nodes and constants are added, nodes that are gone
+ * are left out with what is said of their values and with initializers that only they used, and opset imports are raised
+ * or added. The file appears complete or not
+ * at all, as with rmsnorm_tensor_write, after its data files: one that is there already with the same content stays, one
+ * with other content is refused. More than 2 GiB - 1 is RMSNORM_UNSUPPORTED, a file that was written to since it was
+ * opened RMSNORM_IO. options NULL: the defaults. */
+RMSNORM_API rmsnorm_status rmsnorm_document_save(rmsnorm_document *document, const char *path,
+                                                 const rmsnorm_document_save_options *options);
 
 #ifdef __cplusplus
 }

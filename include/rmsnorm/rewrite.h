@@ -55,7 +55,6 @@ typedef struct rmsnorm_ir_value {
     bool constant;       /* the same in every run: no caller can replace it */
     bool output;         /* of its graph */
     bool made;           /* by a rewrite: a node's result, or a constant that has data */
-    bool gone;           /* a constant that nothing uses since a rewrite */
     size_t maker;        /* node; RMSNORM_NO_INDEX: an input or a constant */
     const size_t *users; /* nodes, in any graph, one entry for each slot; none that are gone */
     size_t user_count;

@@ -62,7 +62,11 @@ static void print_nodes(const rmsnorm_ir *ir, const size_t *nodes, size_t count)
     char words[RMSNORM_CLI_NODE_WORDS];
     if (count > 3) {
         char last[RMSNORM_CLI_NODE_WORDS];
-        printf("%zu nodes, %s to %s", count, rmsnorm_cli_node_words(ir, nodes[0], words),
+        size_t first = 0;
+        while (first + 1 < count && strcmp(rmsnorm_ir_node_at(ir, nodes[first])->op_type, "Constant") == 0) {
+            ++first;
+        }
+        printf("%zu nodes, %s to %s", count, rmsnorm_cli_node_words(ir, nodes[first], words),
                rmsnorm_cli_node_words(ir, nodes[count - 1], last));
         return;
     }

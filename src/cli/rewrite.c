@@ -44,8 +44,9 @@ static void print_verdict(const rmsnorm_ir *ir, const rmsnorm_cli_verdict *verdi
     const rmsnorm_finding *findings = rmsnorm_ir_findings(ir, &count);
     if (verdict->compared > 0) {
         char words[RMSNORM_CLI_NODE_WORDS];
+        const rmsnorm_finding *worst = &findings[verdict->finding];
         printf("verified %zu on random inputs: at most %" PRIu64 " ulp apart, at %s\n", verdict->compared,
-               verdict->steps, rmsnorm_cli_node_words(ir, findings[verdict->finding].made[0], words));
+               verdict->steps, rmsnorm_cli_node_words(ir, worst->made[worst->made_count - 1], words));
     }
     if (verdict->skipped > 0) {
         printf("not verified: %zu, the first because ", verdict->skipped);
@@ -106,12 +107,12 @@ static void print_json(const rmsnorm_cli_rewrite *rewrite, const rmsnorm_ir *ir,
     rmsnorm_cli_print_json(root, false);
 }
 
-static int verify(const rmsnorm_ir *ir, const rmsnorm_cli_args *args, rmsnorm_cli_verdict *verdict)
+static int verify(const rmsnorm_ir *ir, int64_t opset, const rmsnorm_cli_args *args, rmsnorm_cli_verdict *verdict)
 {
     rmsnorm_cli_context context;
     int code = rmsnorm_cli_context_open(args, &context);
     if (code == RMSNORM_CLI_DONE) {
-        code = rmsnorm_cli_verify(ir, &context, verdict);
+        code = rmsnorm_cli_verify(ir, opset, &context, verdict);
     }
     rmsnorm_cli_context_close(&context);
     return code;
@@ -124,7 +125,7 @@ static int rewrite_open(const rmsnorm_cli_rewrite *rewrite, rmsnorm_document *do
     if (rewrite->apply(ir, rewrite->options) != RMSNORM_OK) {
         return rmsnorm_cli_fail("%s: %s", rewrite->input, rmsnorm_last_error());
     }
-    if (rewrite->verify && verify(ir, args, &s.verdict) != RMSNORM_CLI_DONE) {
+    if (rewrite->verify && verify(ir, s.opset, args, &s.verdict) != RMSNORM_CLI_DONE) {
         return RMSNORM_CLI_BAD;
     }
     if (!rewrite->dry_run) {

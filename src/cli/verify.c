@@ -23,8 +23,10 @@ typedef struct slot {
 typedef struct part {
     const rmsnorm_ir *ir;
     const rmsnorm_cli_context *context;
+    int64_t opset; /* of ai.onnx, for nodes that were there before */
     const rmsnorm_finding *finding;
     slot *old, *new; /* by value */
+    size_t *makers;  /* by value: the node that makes it, or did */
     const char *names[NAMED_DIMS];
     size_t name_count;
     uint64_t seed;
@@ -60,15 +62,46 @@ static double next_number(part *p)
     return sign * exp2(6.0 * unit - 4.0);
 }
 
+static int run_node(const part *p, slot *slots, size_t index);
+
+/* A Constant that stays outside the part, and what is cast from it: not for random numbers. */
+static bool is_constant(const part *p, size_t value, int depth)
+{
+    if (rmsnorm_ir_value_at(p->ir, value)->type.data != NULL) {
+        return true;
+    }
+    const size_t maker = p->makers[value];
+    if (maker == RMSNORM_NO_INDEX || depth == 0) {
+        return false;
+    }
+    const rmsnorm_ir_node *node = rmsnorm_ir_node_at(p->ir, maker);
+    if (node->domain[0] != '\0' || node->function) {
+        return false;
+    }
+    const bool passes = strcmp(node->op_type, "Cast") == 0 || strcmp(node->op_type, "Identity") == 0;
+    return strcmp(node->op_type, "Constant") == 0 ||
+           (passes && node->input_count == 1 && node->inputs[0] != RMSNORM_NO_INDEX &&
+            is_constant(p, node->inputs[0], depth - 1));
+}
+
 static int fill(part *p, size_t value)
 {
     const rmsnorm_ir_value *source = rmsnorm_ir_value_at(p->ir, value);
     slot *filled = &p->old[value];
-    filled->tensor = source->type;
     if (source->type.data != NULL) {
+        filled->tensor = source->type;
         filled->borrowed = true;
         return RMSNORM_CLI_DONE;
     }
+    if (is_constant(p, value, 4)) {
+        const rmsnorm_ir_node *node = rmsnorm_ir_node_at(p->ir, p->makers[value]);
+        if (node->input_count > 0 && p->old[node->inputs[0]].tensor.data == NULL &&
+            fill(p, node->inputs[0]) != RMSNORM_CLI_DONE) {
+            return RMSNORM_CLI_BAD;
+        }
+        return run_node(p, p->old, p->makers[value]);
+    }
+    filled->tensor = source->type;
     if (rmsnorm_dtype_size(source->type.dtype) == 0) {
         return rmsnorm_cli_fail("the value '%.160s' is of the element type %s", source->name,
                                 rmsnorm_dtype_name(source->type.dtype));
@@ -175,7 +208,8 @@ static int run_primitive(const part *p, const rmsnorm_ir_node *node, operands *f
                                 .attribute_count = node->attribute_count};
     const rmsnorm_cli_primitive *primitive = NULL;
     bool made = false;
-    int code = rmsnorm_cli_primitive_resolve(&plain, rmsnorm_ir_opset(p->ir, ""), &primitive);
+    const int64_t opset = node->origin != RMSNORM_NO_INDEX ? p->opset : rmsnorm_ir_opset(p->ir, "");
+    int code = rmsnorm_cli_primitive_resolve(&plain, opset, &primitive);
     if (code == RMSNORM_CLI_DONE) {
         code = rmsnorm_cli_primitive_infer(primitive, &plain, found->inputs, found->outputs[0], &made);
     }
@@ -299,13 +333,31 @@ static int run_part(part *p, uint64_t *steps)
     return code;
 }
 
-int rmsnorm_cli_verify(const rmsnorm_ir *ir, const rmsnorm_cli_context *context, rmsnorm_cli_verdict *verdict)
+static void note_makers(part *p)
+{
+    for (size_t v = 0; v < rmsnorm_ir_value_count(p->ir); ++v) {
+        p->makers[v] = RMSNORM_NO_INDEX;
+    }
+    for (size_t n = 0; n < rmsnorm_ir_node_count(p->ir); ++n) {
+        const rmsnorm_ir_node *node = rmsnorm_ir_node_at(p->ir, n);
+        for (size_t i = 0; i < node->output_count; ++i) {
+            if (node->outputs[i] != RMSNORM_NO_INDEX) {
+                p->makers[node->outputs[i]] = n;
+            }
+        }
+    }
+}
+
+int rmsnorm_cli_verify(const rmsnorm_ir *ir, int64_t opset, const rmsnorm_cli_context *context,
+                       rmsnorm_cli_verdict *verdict)
 {
     size_t count = 0;
     const rmsnorm_finding *findings = rmsnorm_ir_findings(ir, &count);
-    part p = {.ir = ir, .context = context, .seed = 1};
+    part p = {.ir = ir, .opset = opset, .context = context, .seed = 1};
     p.old = rmsnorm_cli_allocate(rmsnorm_ir_value_count(ir) + 1, sizeof *p.old);
     p.new = rmsnorm_cli_allocate(rmsnorm_ir_value_count(ir) + 1, sizeof *p.new);
+    p.makers = rmsnorm_cli_allocate(rmsnorm_ir_value_count(ir) + 1, sizeof *p.makers);
+    note_makers(&p);
     *verdict = (rmsnorm_cli_verdict){.finding = RMSNORM_NO_INDEX};
     for (size_t i = 0; i < count; ++i) {
         if (!findings[i].done) {
@@ -326,6 +378,7 @@ int rmsnorm_cli_verify(const rmsnorm_ir *ir, const rmsnorm_cli_context *context,
             verdict->finding = i;
         }
     }
+    free(p.makers);
     free(p.old);
     free(p.new);
     return RMSNORM_CLI_DONE;

@@ -12,7 +12,8 @@ typedef struct rmsnorm_cli_verdict {
     char why[512];            /* why the first of the skipped was */
 } rmsnorm_cli_verdict;
 
-/* Runs what was done. Named and unknown dims get small numbers. */
-int rmsnorm_cli_verify(const rmsnorm_ir *ir, const rmsnorm_cli_context *context, rmsnorm_cli_verdict *verdict);
+/* Runs what was done. opset: of ai.onnx, before. Named and unknown dims get small numbers. */
+int rmsnorm_cli_verify(const rmsnorm_ir *ir, int64_t opset, const rmsnorm_cli_context *context,
+                       rmsnorm_cli_verdict *verdict);
 
 #endif

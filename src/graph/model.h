@@ -2,6 +2,8 @@
 #ifndef RMSNORM_GRAPH_MODEL_H
 #define RMSNORM_GRAPH_MODEL_H
 
+#include "graph/external.h"
+#include "graph/functions.h"
 #include "graph/source.h"
 #include "graph/wire.h"
 #include "rmsnorm/graph.h"
@@ -16,19 +18,15 @@ struct rmsnorm_model {
     rmsnorm_node_attribute *attributes; /* of all nodes, one after the other */
     size_t attribute_count;
     rmsnorm_value *inputs, *outputs, *initializers;
-    const Onnx__FunctionProto **functions; /* sorted by domain and name */
+    rmsnorm_functions functions;
+    rmsnorm_external external;
 };
 
-rmsnorm_status rmsnorm_model_load(rmsnorm_source *source, rmsnorm_model **model);
+/* path: where the source is, for data in other files; NULL: nowhere. */
+rmsnorm_status rmsnorm_model_load(rmsnorm_source *source, const char *path, rmsnorm_model **model);
 
 /* Fills graph, nodes, attributes, inputs, outputs and initializers. What is left after an error is freed with the
  * model. */
 rmsnorm_status rmsnorm_model_view(const char *file, rmsnorm_model *model);
-
-/* Whether the model defines a function of that name, which then stands for the operator of the same name. */
-bool rmsnorm_model_has_function(const rmsnorm_model *model, const char *domain, const char *name);
-
-/* "" and "ai.onnx" are one domain. */
-const char *rmsnorm_domain_normalize(const char *domain);
 
 #endif

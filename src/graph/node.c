@@ -104,7 +104,7 @@ rmsnorm_status rmsnorm_node_resolve(const rmsnorm_model *model, const rmsnorm_no
 {
     char label[RMSNORM_NODE_LABEL];
     rmsnorm_node_label(node, label);
-    RMSNORM_CHECK(!rmsnorm_model_has_function(model, node->domain, node->op_type), RMSNORM_UNSUPPORTED,
+    RMSNORM_CHECK(!rmsnorm_functions_have(&model->functions, node->domain, node->op_type), RMSNORM_UNSUPPORTED,
                   "%s: " RMSNORM_NAME "::" RMSNORM_NAME
                   " is a function that the model defines itself, which is not run; save the model without it",
                   label, node->domain[0] == '\0' ? "ai.onnx" : node->domain, node->op_type);

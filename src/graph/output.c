@@ -4,6 +4,7 @@
 #include "graph/output.h"
 
 #include "graph/bytes.h"
+#include "graph/file.h"
 #include "operator/error.h"
 
 #include <assert.h>
@@ -25,21 +26,9 @@ static rmsnorm_status fail_system(const char *path, const char *verb)
     return rmsnorm_fail(RMSNORM_IO, "%s: cannot %s: %s", rmsnorm_file_display(path), verb, strerror(error));
 }
 
-static bool write_all(int descriptor, const uint8_t *bytes, size_t size)
+rmsnorm_status rmsnorm_output_fail(const char *path)
 {
-    while (size > 0) {
-        const size_t most = (size_t)1 << 30;
-        const ssize_t count = write(descriptor, bytes, size < most ? size : most);
-        if (count < 0 && errno == EINTR) {
-            continue;
-        }
-        if (count <= 0) {
-            return false;
-        }
-        bytes += count;
-        size -= (size_t)count;
-    }
-    return true;
+    return fail_system(path, "be written");
 }
 
 /* Rows of `row` bytes, `stride` bytes apart. */
@@ -56,7 +45,7 @@ static bool write_rows(int descriptor, const uint8_t *data, size_t rows, size_t 
             done += step;
             if (used == PIECE) {
                 rmsnorm_bytes_reorder(piece, used / item, item, false);
-                if (!write_all(descriptor, piece, used)) {
+                if (!rmsnorm_file_write(descriptor, piece, used)) {
                     return false;
                 }
                 used = 0;
@@ -64,7 +53,7 @@ static bool write_rows(int descriptor, const uint8_t *data, size_t rows, size_t 
         }
     }
     rmsnorm_bytes_reorder(piece, used / item, item, false);
-    return write_all(descriptor, piece, used);
+    return rmsnorm_file_write(descriptor, piece, used);
 }
 
 static bool write_elements(int descriptor, const rmsnorm_tensor *tensor)
@@ -76,30 +65,22 @@ static bool write_elements(int descriptor, const rmsnorm_tensor *tensor)
         return true;
     }
     if (tensor->row_stride == 0 && !rmsnorm_bytes_differ(item, false)) {
-        return write_all(descriptor, tensor->data, count * item);
+        return rmsnorm_file_write(descriptor, tensor->data, count * item);
     }
     const size_t stride = tensor->row_stride > 0 ? (size_t)tensor->row_stride : row;
     return write_rows(descriptor, tensor->data, count / row, row * item, stride * item, item);
 }
 
-static bool write_content(int descriptor, const uint8_t *header, size_t header_size, const rmsnorm_tensor *tensor)
-{
-    return write_all(descriptor, header, header_size) && write_elements(descriptor, tensor);
-}
-
 /* Devices, pipes, standard output: nothing to rename. */
-static rmsnorm_status write_stream(const char *path, int descriptor, bool owned, const uint8_t *header,
-                                   size_t header_size, const rmsnorm_tensor *tensor)
+static rmsnorm_status write_stream(const char *path, int descriptor, bool owned, rmsnorm_output_writer writer,
+                                   void *content)
 {
     if (descriptor < 0) {
         return fail_system(path, "be opened for writing");
     }
-    rmsnorm_status status = RMSNORM_OK;
-    if (!write_content(descriptor, header, header_size, tensor)) {
-        status = fail_system(path, "be written");
-    }
+    const rmsnorm_status status = writer(content, descriptor, path);
     if (owned && close(descriptor) != 0 && status == RMSNORM_OK) {
-        status = fail_system(path, "be written");
+        return rmsnorm_output_fail(path);
     }
     return status;
 }
@@ -123,56 +104,109 @@ static int create_beside(const char *target, char *name, size_t size)
     return -1;
 }
 
-static rmsnorm_status write_renamed(const char *target, const struct stat *replaced, const uint8_t *header,
-                                    size_t header_size, const rmsnorm_tensor *tensor)
+/* What gives a complete file its name. False: errno tells. */
+typedef bool (*naming)(const char *part, const char *target);
+
+static bool replace(const char *part, const char *target)
+{
+    return rename(part, target) == 0;
+}
+
+/* link(), unlike rename(), does not replace; file systems without links are asked first, and renamed on. */
+static bool appear(const char *part, const char *target)
+{
+    if (link(part, target) == 0) {
+        unlink(part);
+        return true;
+    }
+    if (errno != EPERM && errno != EOPNOTSUPP && errno != ENOSYS && errno != EMLINK) {
+        return false;
+    }
+    struct stat there;
+    if (lstat(target, &there) == 0) {
+        errno = EEXIST;
+        return false;
+    }
+    return rename(part, target) == 0;
+}
+
+static rmsnorm_status write_beside(const char *target, const struct stat *replaced, naming name_it,
+                                   rmsnorm_output_writer writer, void *content)
 {
     char name[PATH_MAX];
     const int descriptor = create_beside(target, name, sizeof name);
     if (descriptor < 0) {
         return fail_system(target, "be created");
     }
-    bool complete = write_content(descriptor, header, header_size, tensor);
-    if (replaced != NULL) {
-        complete = complete && fchmod(descriptor, replaced->st_mode & 07777) == 0;
+    rmsnorm_status status = writer(content, descriptor, target);
+    if (status == RMSNORM_OK && replaced != NULL && fchmod(descriptor, replaced->st_mode & 07777) != 0) {
+        status = rmsnorm_output_fail(target);
     }
-    int error = errno;
-    if (close(descriptor) != 0 && complete) {
-        complete = false;
-        error = errno;
+    if (close(descriptor) != 0 && status == RMSNORM_OK) {
+        status = rmsnorm_output_fail(target);
     }
-    if (complete && rename(name, target) == 0) {
-        return RMSNORM_OK;
+    if (status == RMSNORM_OK && !name_it(name, target)) {
+        status = errno == EEXIST ? rmsnorm_fail(RMSNORM_INVALID_ARGUMENT, "%s: is there already, and is not replaced",
+                                                rmsnorm_file_display(target))
+                                 : rmsnorm_output_fail(target);
     }
-    error = complete ? errno : error;
-    unlink(name);
-    errno = error;
-    return fail_system(target, "be written");
+    if (status != RMSNORM_OK) {
+        unlink(name);
+    }
+    return status;
+}
+
+rmsnorm_status rmsnorm_output_make(const char *path, rmsnorm_output_writer writer, void *content)
+{
+    if (strcmp(path, "-") == 0) {
+        fflush(stdout); /* what the program has printed comes first */
+        return write_stream("standard output", STDOUT_FILENO, false, writer, content);
+    }
+    struct stat status;
+    if (stat(path, &status) != 0) {
+        return write_beside(path, NULL, replace, writer, content);
+    }
+    RMSNORM_CHECK(!S_ISDIR(status.st_mode), RMSNORM_IO, "%s: is a directory, not a file", rmsnorm_file_display(path));
+    if (!S_ISREG(status.st_mode)) {
+        return write_stream(path, open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY), true, writer, content);
+    }
+    /* Renaming asks the directory only; a file that may not be written shall not be replaced either. */
+    if (access(path, W_OK) != 0) {
+        return rmsnorm_output_fail(path);
+    }
+    char *const target = realpath(path, NULL);
+    if (target == NULL) {
+        return rmsnorm_output_fail(path);
+    }
+    const rmsnorm_status result = write_beside(target, &status, replace, writer, content);
+    free(target);
+    return result;
+}
+
+rmsnorm_status rmsnorm_output_make_new(const char *path, rmsnorm_output_writer writer, void *content)
+{
+    return write_beside(path, NULL, appear, writer, content);
+}
+
+/* ---- Tensors --------------------------------------------------------------------------------- */
+
+typedef struct tensor_content {
+    const uint8_t *header;
+    size_t header_size;
+    const rmsnorm_tensor *tensor;
+} tensor_content;
+
+static rmsnorm_status write_tensor(void *content, int descriptor, const char *path)
+{
+    const tensor_content *const c = content;
+    const bool written =
+        rmsnorm_file_write(descriptor, c->header, c->header_size) && write_elements(descriptor, c->tensor);
+    return written ? RMSNORM_OK : rmsnorm_output_fail(path);
 }
 
 rmsnorm_status rmsnorm_output_write(const char *path, const uint8_t *header, size_t header_size,
                                     const rmsnorm_tensor *tensor)
 {
-    if (strcmp(path, "-") == 0) {
-        fflush(stdout); /* what the program has printed comes first */
-        return write_stream("standard output", STDOUT_FILENO, false, header, header_size, tensor);
-    }
-    struct stat status;
-    if (stat(path, &status) != 0) {
-        return write_renamed(path, NULL, header, header_size, tensor);
-    }
-    RMSNORM_CHECK(!S_ISDIR(status.st_mode), RMSNORM_IO, "%s: is a directory, not a file", rmsnorm_file_display(path));
-    if (!S_ISREG(status.st_mode)) {
-        return write_stream(path, open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY), true, header, header_size, tensor);
-    }
-    /* Renaming asks the directory only; a file that may not be written shall not be replaced either. */
-    if (access(path, W_OK) != 0) {
-        return fail_system(path, "be written");
-    }
-    char *const target = realpath(path, NULL);
-    if (target == NULL) {
-        return fail_system(path, "be written");
-    }
-    const rmsnorm_status result = write_renamed(target, &status, header, header_size, tensor);
-    free(target);
-    return result;
+    tensor_content content = {header, header_size, tensor};
+    return rmsnorm_output_make(path, write_tensor, &content);
 }

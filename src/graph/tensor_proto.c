@@ -95,18 +95,50 @@ static rmsnorm_status copy_elements(const char *where, const data_field *field, 
 }
 
 /* What none of the fields read here could tell. */
-static rmsnorm_status check_plain(const char *where, const Onnx__TensorProto *proto)
+static rmsnorm_status check_plain(const char *where, const Onnx__TensorProto *proto, const rmsnorm_external *external)
 {
     RMSNORM_CHECK(proto->segment == NULL, RMSNORM_UNSUPPORTED,
                   "%s is a segment of a larger tensor; whole ones are allowed", where);
-    RMSNORM_CHECK(proto->data_location == ONNX__TENSOR_PROTO__DATA_LOCATION__DEFAULT && proto->n_external_data == 0,
-                  RMSNORM_UNSUPPORTED, "%s has its data in another file, which is not read; save the data inside",
-                  where);
+    const bool elsewhere = rmsnorm_external_has(proto);
+    RMSNORM_CHECK(external != NULL || (!elsewhere && proto->n_external_data == 0), RMSNORM_UNSUPPORTED,
+                  "%s has its data in another file, which is not read; save the data inside", where);
+    data_field fields[FIELD_COUNT];
+    list_fields(proto, fields);
+    for (int i = RAW; elsewhere && i < FIELD_COUNT; i++) {
+        RMSNORM_CHECK(fields[i].count == 0, RMSNORM_MALFORMED,
+                      "%s has its data in another file and in %s; one may hold the elements", where, fields[i].name);
+    }
     return RMSNORM_OK;
 }
 
+/* The elements, in this host's byte order, in new memory that has `spare` bytes more. */
+static rmsnorm_status load_elements(const char *where, const Onnx__TensorProto *proto, rmsnorm_external *external,
+                                    size_t item, size_t spare, rmsnorm_tensor *tensor)
+{
+    const size_t count = (size_t)rmsnorm_tensor_count(tensor);
+    RMSNORM_TRY(check_plain(where, proto, external));
+    if (rmsnorm_external_has(proto)) {
+        uint8_t *bytes;
+        RMSNORM_TRY(rmsnorm_external_read(external, where, proto, count * item, spare, &bytes));
+        rmsnorm_bytes_reorder(bytes, count, item, false);
+        tensor->data = bytes;
+        return RMSNORM_OK;
+    }
+    data_field field;
+    RMSNORM_TRY(choose_field(where, proto, tensor, &field));
+    tensor->data = rmsnorm_memory_aligned(count * item + spare);
+    if (tensor->data == NULL) {
+        return rmsnorm_fail_memory(where, count * item);
+    }
+    const rmsnorm_status status = copy_elements(where, &field, tensor);
+    if (status != RMSNORM_OK) {
+        free(tensor->data);
+    }
+    return status;
+}
+
 rmsnorm_status rmsnorm_tensor_proto_convert(const char *where, const Onnx__TensorProto *proto, bool any_type,
-                                            rmsnorm_tensor *tensor, const char **name)
+                                            rmsnorm_external *external, rmsnorm_tensor *tensor, const char **name)
 {
     RMSNORM_CHECK(proto->has_data_type && proto->data_type > 0, RMSNORM_MALFORMED, "%s has no element type (data_type)",
                   where);
@@ -122,24 +154,13 @@ rmsnorm_status rmsnorm_tensor_proto_convert(const char *where, const Onnx__Tenso
     RMSNORM_CHECK(item > 0, RMSNORM_UNSUPPORTED,
                   "%s has element type %s (data_type %" PRId32 "); float, double, float16 and bfloat16 are allowed",
                   where, rmsnorm_dtype_name(result.dtype), proto->data_type);
-    RMSNORM_TRY(check_plain(where, proto));
-    data_field field;
-    RMSNORM_TRY(choose_field(where, proto, &result, &field));
     const size_t bytes = (size_t)rmsnorm_tensor_count(&result) * item;
     const size_t name_size = strlen(own_name) + 1;
-    uint8_t *const memory = rmsnorm_memory_aligned(bytes + name_size);
-    if (memory == NULL) {
-        return rmsnorm_fail_memory(where, bytes);
-    }
-    result.data = memory;
-    const rmsnorm_status status = copy_elements(where, &field, &result);
-    if (status != RMSNORM_OK) {
-        free(memory);
-        return status;
-    }
-    memcpy(memory + bytes, own_name, name_size);
+    RMSNORM_TRY(load_elements(where, proto, external, item, name_size, &result));
+    char *const copy = (char *)result.data + bytes;
+    memcpy(copy, own_name, name_size);
     *tensor = result;
-    *name = (const char *)memory + bytes;
+    *name = copy;
     return RMSNORM_OK;
 }
 
@@ -153,11 +174,11 @@ rmsnorm_status rmsnorm_tensor_proto_read(rmsnorm_source *source, rmsnorm_tensor 
     rmsnorm_budget_init(&budget, size);
     ProtobufCMessage *message = NULL;
     rmsnorm_status status =
-        rmsnorm_wire_unpack(source->file, &onnx__tensor_proto__descriptor, bytes, size, &budget, &message);
+        rmsnorm_wire_unpack(source->file, &onnx__tensor_proto__descriptor, bytes, size, NULL, &budget, &message);
     free(bytes); /* before the elements are copied a second time */
     if (status == RMSNORM_OK) {
         const Onnx__TensorProto *const proto = (const Onnx__TensorProto *)message;
-        status = rmsnorm_tensor_proto_convert(source->file, proto, false, tensor, name);
+        status = rmsnorm_tensor_proto_convert(source->file, proto, false, NULL, tensor, name);
         protobuf_c_message_free_unpacked(message, &budget.allocator);
     }
     return status;

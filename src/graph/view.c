@@ -45,10 +45,10 @@ static void drop_data(Onnx__TensorProto *proto)
     proto->n_float_data = proto->n_double_data = proto->n_int32_data = proto->n_int64_data = 0;
 }
 
-static rmsnorm_status convert(const char *where, Onnx__TensorProto *proto, rmsnorm_tensor *tensor)
+static rmsnorm_status convert(const builder *b, const char *where, Onnx__TensorProto *proto, rmsnorm_tensor *tensor)
 {
     const char *name;
-    RMSNORM_TRY(rmsnorm_tensor_proto_convert(where, proto, true, tensor, &name));
+    RMSNORM_TRY(rmsnorm_tensor_proto_convert(where, proto, true, &b->model->external, tensor, &name));
     if (tensor->data != NULL) {
         drop_data(proto);
     }
@@ -150,7 +150,7 @@ static rmsnorm_status view_initializers(builder *b)
         value->name = or_empty(proto->name);
         RMSNORM_CHECK(value->name[0] != '\0', RMSNORM_MALFORMED, "%s: initializer %zu has no name", b->file, i);
         snprintf(where, sizeof where, "%s: initializer \"" RMSNORM_NAME "\"", b->file, value->name);
-        RMSNORM_TRY(convert(where, proto, &value->tensor));
+        RMSNORM_TRY(convert(b, where, proto, &value->tensor));
         model->graph.initializer_count = i + 1;
         b->initializers.items[b->initializers.count++] = value->name;
     }
@@ -186,7 +186,7 @@ static rmsnorm_status view_attribute(const builder *b, const rmsnorm_node *node,
     }
     rmsnorm_node_label(node, label);
     snprintf(where, sizeof where, "%s: %s: attribute \"" RMSNORM_NAME "\"", b->file, label, attribute->name);
-    return convert(where, proto->t, &attribute->tensor);
+    return convert(b, where, proto->t, &attribute->tensor);
 }
 
 static rmsnorm_status check_attribute_names(builder *b, const rmsnorm_node *node)

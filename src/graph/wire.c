@@ -11,7 +11,8 @@
 
 typedef struct walk {
     const char *file;
-    const uint8_t *bytes; /* the file's first, to tell where something stands */
+    const uint8_t *bytes; /* the first, to tell where something stands */
+    const rmsnorm_wire_cuts *cuts;
 } walk;
 
 /* A message, or a packed field, that is being walked. */
@@ -20,10 +21,22 @@ typedef struct span {
     const uint8_t *at, *end;
 } span;
 
+rmsnorm_status rmsnorm_wire_fail(const char *file, const void *descriptor, uint64_t place, const char *what)
+{
+    const ProtobufCMessageDescriptor *const message = descriptor;
+    return rmsnorm_fail(RMSNORM_MALFORMED, "%s: is no valid ONNX protobuf: byte %" PRIu64 ", in %s: %s", file, place,
+                        message->short_name, what);
+}
+
 static rmsnorm_status fail_at(const walk *w, const span *s, const uint8_t *at, const char *what)
 {
-    return rmsnorm_fail(RMSNORM_MALFORMED, "%s: is no valid ONNX protobuf: byte %td, in %s: %s", w->file, at - w->bytes,
-                        s->descriptor->short_name, what);
+    const size_t place = (size_t)(at - w->bytes);
+    uint64_t missing = 0;
+    for (size_t i = 0; w->cuts != NULL && i < w->cuts->count && w->cuts->items[i].at <= place; i++) {
+        missing = w->cuts->items[i].missing;
+    }
+    (void)rmsnorm_wire_fail(w->file, s->descriptor, place + missing, what);
+    return RMSNORM_MALFORMED;
 }
 
 /* A base-128 number of at most `most` bytes. */
@@ -150,7 +163,7 @@ static rmsnorm_status read_tag(const walk *w, span *s, tag_read *result)
 static rmsnorm_status check_field(const walk *w, span *s, uint64_t *seen, int depth)
 {
     const uint8_t *const start = s->at;
-    tag_read tag;
+    tag_read tag = {.field = NULL};
     RMSNORM_TRY(read_tag(w, s, &tag));
     if (tag.field != NULL && tag.field->label != PROTOBUF_C_LABEL_REPEATED) {
         const uint64_t bit = bit_of(s->descriptor, tag.field);
@@ -173,7 +186,7 @@ static rmsnorm_status check_field(const walk *w, span *s, uint64_t *seen, int de
 
 rmsnorm_status rmsnorm_wire_check_start(const char *file, const void *descriptor, const uint8_t *bytes, size_t size)
 {
-    const walk w = {file, bytes};
+    const walk w = {file, bytes, NULL};
     span s = {descriptor, bytes, bytes + size};
     const ptrdiff_t longest = 5 + 10; /* a tag and a number: what is cut off is not looked at */
     while (s.end - s.at >= longest) {
@@ -254,9 +267,10 @@ rmsnorm_status rmsnorm_budget_fail(const rmsnorm_budget *budget, const char *fil
 }
 
 rmsnorm_status rmsnorm_wire_unpack(const char *file, const ProtobufCMessageDescriptor *descriptor, const uint8_t *bytes,
-                                   size_t size, rmsnorm_budget *budget, ProtobufCMessage **message)
+                                   size_t size, const rmsnorm_wire_cuts *cuts, rmsnorm_budget *budget,
+                                   ProtobufCMessage **message)
 {
-    const walk w = {file, bytes};
+    const walk w = {file, bytes, cuts};
     span whole = {descriptor, bytes, bytes + size};
     RMSNORM_TRY(check_message(&w, &whole, 0));
     *message = protobuf_c_message_unpack(descriptor, &budget->allocator, size, bytes);

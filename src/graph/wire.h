@@ -35,12 +35,28 @@ rmsnorm_status rmsnorm_budget_fail(const rmsnorm_budget *budget, const char *fil
  * whole, without the messages inside. */
 rmsnorm_status rmsnorm_wire_check_start(const char *file, const void *descriptor, const uint8_t *bytes, size_t size);
 
+/* Where something was left out of a message: before this byte, so many are missing in all. */
+typedef struct rmsnorm_wire_cut {
+    size_t at;
+    uint64_t missing;
+} rmsnorm_wire_cut;
+
+/* Sorted; so that a sentence tells the byte of the file. */
+typedef struct rmsnorm_wire_cuts {
+    const rmsnorm_wire_cut *items;
+    size_t count;
+} rmsnorm_wire_cuts;
+
+/* "FILE: is no valid ONNX protobuf: byte 7, in GraphProto: what"; descriptor is a ProtobufCMessageDescriptor. */
+rmsnorm_status rmsnorm_wire_fail(const char *file, const void *descriptor, uint64_t place, const char *what);
+
 /* Walks the message and all messages in it, then unpacks it. Refused, with the byte where it stands: lengths beyond
  * the enclosing message, unended numbers, a wire type that does not fit the field, groups, deep nesting; a field that
  * occurs twice where one is meant (protobuf would merge the two, in quadratic time, and no writer relies on it); and
- * names that are not UTF-8 or hold a NUL (doc_string is exempt: it names nothing). Free with
- * protobuf_c_message_free_unpacked(message, &budget->allocator). */
+ * names that are not UTF-8 or hold a NUL (doc_string is exempt: it names nothing). cuts may be
+ * NULL. Free with protobuf_c_message_free_unpacked(message, &budget->allocator). */
 rmsnorm_status rmsnorm_wire_unpack(const char *file, const ProtobufCMessageDescriptor *descriptor, const uint8_t *bytes,
-                                   size_t size, rmsnorm_budget *budget, ProtobufCMessage **message);
+                                   size_t size, const rmsnorm_wire_cuts *cuts, rmsnorm_budget *budget,
+                                   ProtobufCMessage **message);
 
 #endif

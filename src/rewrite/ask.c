@@ -212,22 +212,55 @@ static bool constant_tensor(const rmsnorm_ir *ir, size_t value, rmsnorm_tensor *
     return false;
 }
 
+/* A number as a Cast to this type makes it. Casts to narrow types have no use here. */
+static bool cast_number(rmsnorm_dtype to, double *number)
+{
+    if (to == RMSNORM_FLOAT) {
+        *number = (double)(float)*number;
+    }
+    return to == RMSNORM_FLOAT || to == RMSNORM_DOUBLE;
+}
+
 bool rmsnorm_ir_scalar(const rmsnorm_ir *ir, size_t value, double *number, int32_t *rank)
 {
     rmsnorm_tensor tensor;
-    if (!constant_tensor(ir, value, &tensor) || rmsnorm_tensor_count(&tensor) != 1) {
+    const size_t maker = rmsnorm_ir_maker(ir, value);
+    const rmsnorm_node_attribute *const to =
+        rmsnorm_ir_is(ir, maker, "Cast") ? rmsnorm_ir_attribute(ir, maker, "to") : NULL;
+    const size_t source = to != NULL ? rmsnorm_ir_input(ir, maker, 0) : value;
+    if (!constant_tensor(ir, source, &tensor) || rmsnorm_tensor_count(&tensor) != 1 || !element(&tensor, number)) {
         return false;
     }
     if (rank != NULL) {
         *rank = tensor.rank;
     }
-    return element(&tensor, number);
+    return to == NULL || (to->kind == RMSNORM_NODE_ATTRIBUTE_INT && cast_number((rmsnorm_dtype)to->i, number));
+}
+
+/* What inference found out about a vector that nodes compute. */
+static bool known_content(const rmsnorm_ir *ir, size_t value, int64_t *numbers, size_t most, size_t *count)
+{
+    const rmsnorm_ir_cell *const cell = &ir->values[value];
+    if (cell->content == NULL || cell->content_count > most) {
+        return false;
+    }
+    *count = cell->content_count;
+    for (size_t i = 0; i < *count; i++) {
+        numbers[i] = cell->content[i].number;
+        if (numbers[i] == RMSNORM_NO_NUMBER) {
+            return false;
+        }
+    }
+    return true;
 }
 
 bool rmsnorm_ir_integers(const rmsnorm_ir *ir, size_t value, int64_t *numbers, size_t most, size_t *count)
 {
     rmsnorm_tensor tensor;
-    if (!constant_tensor(ir, value, &tensor) || tensor.rank > 1) {
+    if (!constant_tensor(ir, value, &tensor)) {
+        return known_content(ir, value, numbers, most, count);
+    }
+    if (tensor.rank > 1) {
         return false;
     }
     const int64_t elements = tensor.rank == 0 ? 1 : tensor.dims[0];

@@ -67,6 +67,8 @@ rmsnorm_status rmsnorm_asked_refine(const rmsnorm_asked *asked, size_t value, co
 rmsnorm_status rmsnorm_asked_give_content(const rmsnorm_asked *asked, const rmsnorm_content *content);
 /* 'node "NAME": ' and the sentence. */
 rmsnorm_status rmsnorm_asked_fault(const rmsnorm_asked *asked, const char *format, ...) RMSNORM_PRINTF(2, 3);
+/* An axis out of range. */
+rmsnorm_status rmsnorm_asked_axis_fault(const rmsnorm_asked *asked, const rmsnorm_known *known);
 
 /* ---- What is known --------------------------------------------------------------------------- */
 

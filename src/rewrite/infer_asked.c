@@ -75,8 +75,8 @@ bool rmsnorm_asked_content(const rmsnorm_asked *asked, size_t slot, rmsnorm_cont
     }
     /* How many they are is something, too. */
     const rmsnorm_known known = rmsnorm_known_value(asked->ir, value);
-    const bool integer = known.dtype == RMSNORM_UNDEFINED || (int)known.dtype == RMSNORM_INT64 ||
-                         (int)known.dtype == RMSNORM_INT32 || (int)known.dtype == RMSNORM_BOOL;
+    const int dtype = (int)known.dtype;
+    const bool integer = dtype == RMSNORM_INT64 || dtype == RMSNORM_INT32 || dtype == RMSNORM_BOOL;
     const int64_t count = known.rank == 0 ? 1 : known.dims[0].number;
     if (!integer || known.open || known.rank > 1 || count < 0 || count > RMSNORM_MAX_CONTENT) {
         return false;
@@ -92,14 +92,20 @@ bool rmsnorm_asked_content(const rmsnorm_asked *asked, size_t slot, rmsnorm_cont
 
 rmsnorm_status rmsnorm_asked_fault(const rmsnorm_asked *asked, const char *format, ...)
 {
-    char sentence[800];
+    char sentence[1024];
+    const rmsnorm_ir_words label = rmsnorm_ir_label(asked->ir, asked->node);
+    const int length = snprintf(sentence, sizeof sentence, "%s: ", label.text); /* shorter than the words' room */
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(sentence, sizeof sentence, format, arguments);
+    vsnprintf(sentence + length, sizeof sentence - (size_t)length, format, arguments);
     va_end(arguments);
     rmsnorm_text_clean(sentence);
-    const rmsnorm_ir_words label = rmsnorm_ir_label(asked->ir, asked->node);
-    return rmsnorm_ir_add_fault(asked->ir, asked->node, rmsnorm_ir_format(asked->ir, "%s: %s", label.text, sentence));
+    return rmsnorm_ir_add_fault(asked->ir, asked->node, rmsnorm_ir_format(asked->ir, "%s", sentence));
+}
+
+rmsnorm_status rmsnorm_asked_axis_fault(const rmsnorm_asked *asked, const rmsnorm_known *known)
+{
+    return rmsnorm_asked_fault(asked, "an axis is not among the dims of %s", rmsnorm_known_words(known).text);
 }
 
 /* What is there stays; what is not known is taken from `more`. False: they contradict each other. */
@@ -123,18 +129,21 @@ static bool unite(rmsnorm_known *known, const rmsnorm_known *more)
     return fits;
 }
 
+static rmsnorm_words type_words(rmsnorm_dtype dtype)
+{
+    return dtype != RMSNORM_UNDEFINED ? rmsnorm_words_dtype(dtype) : (rmsnorm_words){"of unknown type"};
+}
+
 rmsnorm_status rmsnorm_asked_refine(const rmsnorm_asked *asked, size_t value, const rmsnorm_known *known)
 {
     rmsnorm_ir_value *const shown = &asked->ir->values[value].shown;
     const rmsnorm_known declared = rmsnorm_known_value(asked->ir, value);
     rmsnorm_known united = declared;
     if (!unite(&united, known)) {
-        const rmsnorm_words types[] = {rmsnorm_words_dtype(declared.dtype), rmsnorm_words_dtype(known->dtype)};
-        const rmsnorm_words shapes[] = {rmsnorm_known_words(&declared), rmsnorm_known_words(known)};
+        const rmsnorm_words types[] = {type_words(declared.dtype), type_words(known->dtype)};
         return rmsnorm_asked_fault(asked, "\"" NAME "\" is said to be %s %s, but from what goes in it is %s %s",
-                                   shown->name, declared.dtype != RMSNORM_UNDEFINED ? types[0].text : "",
-                                   shapes[0].text, known->dtype != RMSNORM_UNDEFINED ? types[1].text : "",
-                                   shapes[1].text);
+                                   shown->name, types[0].text, rmsnorm_known_words(&declared).text, types[1].text,
+                                   rmsnorm_known_words(known).text);
     }
     shown->type.dtype = united.dtype;
     shown->type.rank = united.rank;

@@ -116,7 +116,7 @@ rmsnorm_status rmsnorm_rule_slice(const rmsnorm_asked *asked)
         } else if (known.open) { /* an axis from the left: it may be any of those that are known */
             known = rmsnorm_known_nothing(known.dtype);
         } else {
-            return rmsnorm_asked_fault(asked, "an axis is not among the dims of %s", rmsnorm_known_words(&known).text);
+            return rmsnorm_asked_axis_fault(asked, &known);
         }
     }
     RMSNORM_TRY(rmsnorm_asked_give(asked, 0, &known));
@@ -153,7 +153,7 @@ rmsnorm_status rmsnorm_rule_gather(const rmsnorm_asked *asked)
     rmsnorm_known result = rmsnorm_known_nothing(data.dtype);
     int32_t at;
     if (!rmsnorm_known_axis(&data, rmsnorm_asked_int(asked, "axis", 0), &at)) {
-        return rmsnorm_asked_give(asked, 0, &result);
+        return data.open ? rmsnorm_asked_give(asked, 0, &result) : rmsnorm_asked_axis_fault(asked, &data);
     }
     const int32_t before = indices.open ? 0 : at; /* dims that are not known stand between them and the others */
     const int32_t behind = data.rank - at - 1;
@@ -175,15 +175,22 @@ rmsnorm_status rmsnorm_rule_gather_elements(const rmsnorm_asked *asked)
     return rmsnorm_asked_give(asked, 0, &known);
 }
 
+/* Before opset 6, how often and along which axis were two inputs of their own. */
 rmsnorm_status rmsnorm_rule_tile(const rmsnorm_asked *asked)
 {
     rmsnorm_known known = rmsnorm_asked_input(asked, 0);
     rmsnorm_content content;
-    const bool told = rmsnorm_asked_content(asked, 1, &content) && content.count <= RMSNORM_MAX_RANK &&
-                      rmsnorm_known_close(&known, (int32_t)content.count);
-    const rmsnorm_known times = rmsnorm_known_dims(known.dtype, content.items, told ? content.count : 0);
+    if (asked->opset < 6 || !rmsnorm_asked_content(asked, 1, &content) || content.count > RMSNORM_MAX_RANK) {
+        known = rmsnorm_known_nothing(known.dtype);
+        return rmsnorm_asked_give(asked, 0, &known);
+    }
+    const rmsnorm_known times = rmsnorm_known_dims(known.dtype, content.items, content.count);
+    if (!rmsnorm_known_close(&known, times.rank)) {
+        return rmsnorm_asked_fault(asked, "a tensor of the shape %s cannot be repeated along %d dims",
+                                   rmsnorm_known_words(&known).text, (int)times.rank);
+    }
     for (int32_t d = 0; d < known.rank; d++) {
-        const rmsnorm_ir_dim dims[] = {known.dims[d], told ? times.dims[d] : rmsnorm_dim_unknown()};
+        const rmsnorm_ir_dim dims[] = {known.dims[d], times.dims[d]};
         known.dims[d] = rmsnorm_dim_product(dims, 2);
     }
     return rmsnorm_asked_give(asked, 0, &known);

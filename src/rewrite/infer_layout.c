@@ -42,7 +42,10 @@ rmsnorm_status rmsnorm_rule_flatten(const rmsnorm_asked *asked)
     rmsnorm_ir_dim dims[] = {rmsnorm_dim_unknown(), rmsnorm_dim_unknown()};
     const int64_t given = rmsnorm_asked_int(asked, "axis", 1);
     const int64_t axis = given < 0 ? given + known.rank : given;
-    if (!known.open && axis >= 0 && axis <= known.rank) {
+    if (!known.open) {
+        if (axis < 0 || axis > known.rank) {
+            return rmsnorm_asked_axis_fault(asked, &known);
+        }
         dims[0] = rmsnorm_dim_product(known.dims, (int32_t)axis);
         dims[1] = rmsnorm_dim_product(known.dims + axis, known.rank - (int32_t)axis);
     }
@@ -73,28 +76,38 @@ static rmsnorm_status pass_content(const rmsnorm_asked *asked)
                : RMSNORM_OK;
 }
 
+/* Marks the dims that go. sure: that those are all. False: one of them is not 1. */
+static bool mark_axes(rmsnorm_known *known, const int64_t *axes, size_t count, bool *gone, bool *sure)
+{
+    int32_t at;
+    for (size_t i = 0; i < count; i++) { /* first the dims they show, then their places */
+        *sure = *sure && rmsnorm_known_axis(known, axes[i], &at);
+    }
+    for (size_t i = 0; *sure && i < count; i++) {
+        (void)rmsnorm_known_axis(known, axes[i], &at);
+        gone[at] = true;
+        rmsnorm_ir_dim one = rmsnorm_dim(1);
+        if (!rmsnorm_dim_unite(&one, known->dims[at])) {
+            return false;
+        }
+    }
+    return true;
+}
+
 rmsnorm_status rmsnorm_rule_squeeze(const rmsnorm_asked *asked)
 {
     rmsnorm_known known = rmsnorm_asked_input(asked, 0);
     const rmsnorm_known data = known;
     int64_t axes[RMSNORM_MAX_RANK];
     size_t count;
-    bool told, gone[RMSNORM_MAX_RANK] = {false};
+    bool told = false, gone[RMSNORM_MAX_RANK] = {false};
     bool sure = true;
     if (read_axes(asked, axes, &count, &told)) {
-        int32_t at;
-        for (size_t i = 0; told && i < 2 * count; i++) { /* the second time, all dims are there that axes show */
-            sure = sure && rmsnorm_known_axis(&known, axes[i % count], &at);
-            if (sure && i >= count) {
-                gone[at] = true;
-                rmsnorm_ir_dim one = rmsnorm_dim(1);
-                if (!rmsnorm_dim_unite(&one, known.dims[at])) {
-                    return rmsnorm_asked_fault(asked, "a dim of %s that is not 1 cannot be squeezed",
-                                               rmsnorm_known_words(&data).text);
-                }
-            }
+        sure = told;
+        if (told && !mark_axes(&known, axes, count, gone, &sure)) {
+            return rmsnorm_asked_fault(asked, "a dim of %s that is not 1 cannot be squeezed",
+                                       rmsnorm_known_words(&data).text);
         }
-        sure = sure && told;
     } else {
         sure = !known.open;
         for (int32_t d = 0; d < known.rank; d++) {
@@ -110,6 +123,9 @@ rmsnorm_status rmsnorm_rule_squeeze(const rmsnorm_asked *asked)
     }
     known.rank = kept;
     if (!sure) {
+        if (told && !known.open) {
+            return rmsnorm_asked_axis_fault(asked, &data);
+        }
         known = rmsnorm_known_nothing(known.dtype);
     }
     RMSNORM_TRY(rmsnorm_asked_give(asked, 0, &known));
@@ -120,14 +136,15 @@ rmsnorm_status rmsnorm_rule_squeeze(const rmsnorm_asked *asked)
 static bool put_in(const rmsnorm_known *known, const int64_t *axes, size_t count, rmsnorm_known *result)
 {
     const int64_t rank = known->rank + (int64_t)count;
-    bool one[2 * RMSNORM_MAX_RANK] = {false};
+    enum { PLACES = 2 * RMSNORM_MAX_RANK };
+    bool one[PLACES] = {false};
     *result = rmsnorm_known_nothing(known->dtype);
     for (size_t i = 0; i < count; i++) {
         if (known->open && axes[i] >= 0) {
             return true;
         }
         const int64_t place = axes[i] < 0 ? -1 - axes[i] : rank - 1 - axes[i]; /* from the right */
-        if (place < 0 || place >= 2 * RMSNORM_MAX_RANK || (!known->open && place >= rank) || one[place]) {
+        if (place < 0 || place >= PLACES || (!known->open && place >= rank) || one[place]) {
             return false;
         }
         one[place] = true;
@@ -167,21 +184,21 @@ static rmsnorm_ir_dim add_dims(rmsnorm_ir_dim a, rmsnorm_ir_dim b)
     return numbers && a.number <= INT64_MAX - b.number ? rmsnorm_dim(a.number + b.number) : rmsnorm_dim_unknown();
 }
 
-/* All inputs have one rank; where one tells it, it is told of all. */
-static rmsnorm_known common_shape(const rmsnorm_asked *asked, size_t count)
+/* All inputs have one element type and one rank; where one tells it, it is told of all. The place of the first that has others in
+ * `odd`, else `count`. */
+static rmsnorm_known common_shape(const rmsnorm_asked *asked, size_t count, size_t *odd)
 {
     rmsnorm_known known = rmsnorm_asked_input(asked, 0);
-    for (size_t i = 1; i < count; i++) {
-        const rmsnorm_known input = rmsnorm_asked_input(asked, i);
-        if (known.dtype == RMSNORM_UNDEFINED) {
-            known.dtype = input.dtype;
-        }
-        if (known.open && !input.open) {
-            (void)rmsnorm_known_close(&known, input.rank);
-        } else {
-            (void)rmsnorm_known_reach(&known, input.rank);
+    for (*odd = 1; *odd < count; (*odd)++) {
+        const rmsnorm_known input = rmsnorm_asked_input(asked, *odd);
+        known.dtype = known.dtype != RMSNORM_UNDEFINED ? known.dtype : input.dtype;
+        const bool fits =
+            input.open ? rmsnorm_known_reach(&known, input.rank) : rmsnorm_known_close(&known, input.rank);
+        if (!fits || (input.dtype != RMSNORM_UNDEFINED && input.dtype != known.dtype)) {
+            return known;
         }
     }
+    *odd = count;
     return known;
 }
 
@@ -220,28 +237,38 @@ static rmsnorm_status join_content(const rmsnorm_asked *asked, size_t count)
     return rmsnorm_asked_give_content(asked, &content);
 }
 
+static rmsnorm_status odd_fault(const rmsnorm_asked *asked, size_t odd, const rmsnorm_known *known)
+{
+    const rmsnorm_known input = rmsnorm_asked_input(asked, odd);
+    return rmsnorm_asked_fault(asked, "input %zu, %s %s, does not go with the others, %s %s", odd,
+                               rmsnorm_words_dtype(input.dtype).text, rmsnorm_known_words(&input).text,
+                               rmsnorm_words_dtype(known->dtype).text, rmsnorm_known_words(known).text);
+}
+
 rmsnorm_status rmsnorm_rule_concat(const rmsnorm_asked *asked)
 {
     const size_t count = asked->ir->nodes[asked->node].shown.input_count;
-    rmsnorm_known known = common_shape(asked, count);
+    size_t odd;
+    rmsnorm_known known = common_shape(asked, count, &odd);
+    if (odd < count) {
+        return odd_fault(asked, odd, &known);
+    }
     int32_t at;
     if (!rmsnorm_known_axis(&known, rmsnorm_asked_int(asked, "axis", 1), &at)) {
+        if (!known.open) {
+            return rmsnorm_asked_axis_fault(asked, &known);
+        }
         known = rmsnorm_known_nothing(known.dtype);
         return rmsnorm_asked_give(asked, 0, &known);
     }
     rmsnorm_known result = known;
-    for (int32_t d = 0; d < result.rank; d++) {
+    for (int32_t d = 0; d < result.rank && count > 1; d++) {
         result.dims[d] = d == at ? rmsnorm_dim(0) : rmsnorm_dim_unknown();
     }
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count && count > 1; i++) {
         const rmsnorm_known input = rmsnorm_asked_input(asked, i);
-        const rmsnorm_ir_dim before = result.dims[at];
         if (!join(&result, &input, at)) {
-            return rmsnorm_asked_fault(asked, "input %zu of the shape %s does not go with the others, %s", i,
-                                       rmsnorm_known_words(&input).text, rmsnorm_known_words(&known).text);
-        }
-        if (i == 0 && before.number == 0 && count == 1) {
-            result.dims[at] = known.dims[at];
+            return odd_fault(asked, i, &known);
         }
     }
     RMSNORM_TRY(rmsnorm_asked_give(asked, 0, &result));
@@ -260,6 +287,9 @@ rmsnorm_status rmsnorm_rule_split(const rmsnorm_asked *asked)
         !told && !rmsnorm_asked_has(asked, 1) && rmsnorm_ir_attribute(asked->ir, asked->node, "split") == NULL;
     int32_t at;
     if (!rmsnorm_known_axis(&known, rmsnorm_asked_int(asked, "axis", 0), &at)) {
+        if (!known.open) {
+            return rmsnorm_asked_axis_fault(asked, &known);
+        }
         known = rmsnorm_known_nothing(known.dtype);
         at = -1;
     }

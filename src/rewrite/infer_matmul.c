@@ -1,9 +1,12 @@
 /* Rules for products of matrices. */
 #include "rewrite/infer.h"
 
+/* A vector stays one. */
 static void swap_last(rmsnorm_known *known)
 {
-    if (rmsnorm_known_reach(known, 2)) {
+    if (known->rank < 2) {
+        known->rank = known->open ? 0 : known->rank;
+    } else {
         const rmsnorm_ir_dim last = known->dims[known->rank - 1];
         known->dims[known->rank - 1] = known->dims[known->rank - 2];
         known->dims[known->rank - 2] = last;
@@ -76,6 +79,17 @@ static bool product(const rmsnorm_known *a, const rmsnorm_known *b, rmsnorm_know
     return true;
 }
 
+static bool one_type(const rmsnorm_known *a, const rmsnorm_known *b)
+{
+    return a->dtype == b->dtype || a->dtype == RMSNORM_UNDEFINED || b->dtype == RMSNORM_UNDEFINED;
+}
+
+static rmsnorm_status types_fault(const rmsnorm_asked *asked, const rmsnorm_known *a, const rmsnorm_known *b)
+{
+    return rmsnorm_asked_fault(asked, "matrices are %s and %s; allowed: one element type",
+                               rmsnorm_words_dtype(a->dtype).text, rmsnorm_words_dtype(b->dtype).text);
+}
+
 /* second: the element type, 0 for that of the operands. FusedMatMul says which operands are transposed. */
 rmsnorm_status rmsnorm_rule_matmul(const rmsnorm_asked *asked)
 {
@@ -89,6 +103,9 @@ rmsnorm_status rmsnorm_rule_matmul(const rmsnorm_asked *asked)
     }
     if (rmsnorm_asked_int(asked, "transB", 0) != 0) {
         swap_last(&b);
+    }
+    if (asked->rule->second == 0 && !one_type(&a, &b)) {
+        return types_fault(asked, &a, &b);
     }
     rmsnorm_known result;
     const bool scalar = (!a.open && a.rank == 0) || (!b.open && b.rank == 0);
@@ -106,6 +123,9 @@ rmsnorm_status rmsnorm_rule_gemm(const rmsnorm_asked *asked)
 {
     rmsnorm_known a = rmsnorm_asked_input(asked, 0);
     rmsnorm_known b = rmsnorm_asked_input(asked, 1);
+    if (!one_type(&a, &b)) {
+        return types_fault(asked, &a, &b);
+    }
     const rmsnorm_words words[] = {rmsnorm_known_words(&a), rmsnorm_known_words(&b)};
     bool fits = rmsnorm_known_close(&a, 2) && rmsnorm_known_close(&b, 2);
     if (rmsnorm_asked_int(asked, "transA", 0) != 0) {

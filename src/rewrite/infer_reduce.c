@@ -81,7 +81,7 @@ rmsnorm_status rmsnorm_rule_reduce(const rmsnorm_asked *asked)
         return rmsnorm_asked_give(asked, 0, &known);
     }
     if (!known.open) {
-        return rmsnorm_asked_fault(asked, "an axis is not among the dims of %s", rmsnorm_known_words(&data).text);
+        return rmsnorm_asked_axis_fault(asked, &data);
     }
     known = blurred(&known, keep);
     return rmsnorm_asked_give(asked, 0, &known);
@@ -97,6 +97,8 @@ rmsnorm_status rmsnorm_rule_arg(const rmsnorm_asked *asked)
     bool marked[RMSNORM_MAX_RANK] = {false};
     if (mark(&known, &axis, 1, marked)) {
         shorten(&known, marked, keep);
+    } else if (!known.open) {
+        return rmsnorm_asked_axis_fault(asked, &known);
     } else {
         known = blurred(&known, keep);
     }
@@ -114,6 +116,8 @@ rmsnorm_status rmsnorm_rule_top(const rmsnorm_asked *asked)
     int32_t at;
     if (rmsnorm_known_axis(&known, rmsnorm_asked_int(asked, "axis", -1), &at)) {
         known.dims[at] = rmsnorm_dim(wanted);
+    } else if (!known.open) {
+        return rmsnorm_asked_axis_fault(asked, &known);
     } else {
         known = blurred(&known, true);
     }
@@ -135,7 +139,7 @@ rmsnorm_status rmsnorm_rule_layer_norm(const rmsnorm_asked *asked)
     statistics.dtype = rmsnorm_asked_int(asked, "stash_type", 1) == 1 ? RMSNORM_FLOAT : RMSNORM_UNDEFINED;
     int32_t at;
     if (!rmsnorm_known_axis(&statistics, rmsnorm_asked_int(asked, "axis", -1), &at)) {
-        return RMSNORM_OK;
+        return known.open ? RMSNORM_OK : rmsnorm_asked_axis_fault(asked, &known);
     }
     for (int32_t d = at; d < statistics.rank; d++) {
         statistics.dims[d] = rmsnorm_dim(1);

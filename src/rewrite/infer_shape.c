@@ -114,12 +114,38 @@ rmsnorm_status rmsnorm_rule_constant_of_shape(const rmsnorm_asked *asked)
 }
 
 /* From 0 in steps of 1, the limit is how many there are, a name as well. */
+/* Whether the numbers of a range are known and few: then they are content, like those of Shape. */
+static bool list_range(const rmsnorm_content *start, const rmsnorm_content *limit, const rmsnorm_content *step,
+                       rmsnorm_content *list)
+{
+    const int64_t most = INT32_MAX; /* beyond which there would be too many, and sums could overflow */
+    const int64_t numbers[] = {start->items[0].number, limit->items[0].number, step->items[0].number};
+    for (size_t i = 0; i < 3; i++) {
+        if (numbers[i] < -most || numbers[i] > most) {
+            return false;
+        }
+    }
+    list->count = 0;
+    for (int64_t at = numbers[0]; numbers[2] > 0 ? at < numbers[1] : numbers[2] < 0 && at > numbers[1];
+         at += numbers[2]) {
+        if (list->count == RMSNORM_MAX_CONTENT) {
+            return false;
+        }
+        list->items[list->count++] = rmsnorm_dim(at);
+    }
+    return numbers[2] != 0;
+}
+
 rmsnorm_status rmsnorm_rule_range(const rmsnorm_asked *asked)
 {
     rmsnorm_content start, limit, step;
     rmsnorm_ir_dim count = rmsnorm_dim_unknown();
     const bool told = rmsnorm_asked_content(asked, 0, &start) && rmsnorm_asked_content(asked, 1, &limit) &&
                       rmsnorm_asked_content(asked, 2, &step) && start.count == 1 && limit.count == 1 && step.count == 1;
+    rmsnorm_content list;
+    if (told && list_range(&start, &limit, &step, &list)) {
+        return give_integers(asked, true, &list);
+    }
     if (told && start.items[0].number == 0 && step.items[0].number == 1) {
         count = limit.items[0];
         if (count.number != RMSNORM_NO_NUMBER && count.number < 0) {

@@ -133,7 +133,6 @@ rmsnorm_status rmsnorm_ir_add_value(rmsnorm_ir *ir, const rmsnorm_ir_value *valu
     *cell = (rmsnorm_ir_cell){.shown = *value};
     cell->shown.maker = RMSNORM_NO_INDEX;
     cell->shown.made = false;
-    cell->shown.gone = false;
     cell->shown.users = NULL;
     cell->shown.user_count = 0;
     if (value->type.rank < 0) { /* one way to say that nothing is known */
@@ -331,25 +330,44 @@ void rmsnorm_ir_free_value(rmsnorm_ir *ir, size_t value)
     ir->values[value].shown.maker = RMSNORM_NO_INDEX;
 }
 
+/* Whether nothing asks for what a node makes. Nodes have no other effect. */
+static bool is_dead(const rmsnorm_ir *ir, size_t node)
+{
+    const rmsnorm_ir_node *const shown = &ir->nodes[node].shown;
+    for (size_t i = 0; i < shown->output_count; i++) {
+        const size_t value = shown->outputs[i];
+        if (value != RMSNORM_NO_INDEX && (ir->values[value].shown.output || ir->values[value].shown.user_count > 0)) {
+            return false;
+        }
+    }
+    for (size_t i = 0; i < shown->attribute_count; i++) {
+        if (shown->attributes[i].kind == RMSNORM_NODE_ATTRIBUTE_OTHER) {
+            return false; /* perhaps a graph */
+        }
+    }
+    return shown->domain[0] == '\0' && !shown->function;
+}
+
 void rmsnorm_ir_sweep(rmsnorm_ir *ir, size_t value, size_t *nodes, size_t most, size_t *count)
 {
-    while (value != RMSNORM_NO_INDEX) {
-        rmsnorm_ir_value *const shown = &ir->values[value].shown;
-        if (shown->output || shown->user_count > 0) {
-            break;
+    enum { DEEP = 64 };
+    size_t waiting[DEEP] = {value};
+    for (size_t left = 1; left > 0;) {
+        const size_t unused = waiting[--left];
+        if (unused == RMSNORM_NO_INDEX || ir->values[unused].shown.output || ir->values[unused].shown.user_count > 0) {
+            continue;
         }
-        shown->gone = shown->constant;
-        const size_t maker = shown->maker;
-        const bool pure = rmsnorm_ir_is(ir, maker, "Cast") || rmsnorm_ir_is(ir, maker, "Identity") ||
-                          rmsnorm_ir_is(ir, maker, "Constant");
-        if (!pure || ir->nodes[maker].shown.output_count != 1) {
-            break;
+        const size_t maker = ir->values[unused].shown.maker;
+        if (maker == RMSNORM_NO_INDEX || !is_dead(ir, maker)) {
+            continue;
         }
+        rmsnorm_ir_remove(ir, maker);
         if (*count < most) {
             nodes[(*count)++] = maker;
         }
-        value = rmsnorm_ir_input(ir, maker, 0);
-        rmsnorm_ir_remove(ir, maker);
+        for (size_t i = 0; i < ir->nodes[maker].shown.input_count && left < DEEP; i++) {
+            waiting[left++] = ir->nodes[maker].shown.inputs[i];
+        }
     }
 }
 

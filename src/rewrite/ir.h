@@ -91,18 +91,18 @@ size_t rmsnorm_ir_ancestor(const rmsnorm_ir *ir, size_t node, size_t graph);
 /* The type for rmsnorm_infer: rank unknown when other dims may stand before. */
 rmsnorm_tensor rmsnorm_ir_type(const rmsnorm_ir *ir, size_t value);
 
-/* A constant of one element, whatever the number type: an initializer or what Constant makes, through Identity. rank may be
- * NULL. */
+/* A constant of one element, whatever the number type: an initializer or what Constant makes, through Identity and one Cast.
+ * rank may be NULL. */
 bool rmsnorm_ir_scalar(const rmsnorm_ir *ir, size_t value, double *number, int32_t *rank);
-/* A constant of int64 or int32 elements, a scalar or a vector, at most `most`. */
+/* Integers, a scalar or a vector, at most `most`: a constant, or what nodes compute of constants and shapes. */
 bool rmsnorm_ir_integers(const rmsnorm_ir *ir, size_t value, int64_t *numbers, size_t most, size_t *count);
 
 /* ---- Changing -------------------------------------------------------------------------------- */
 
 /* Takes a node out of its graph. Its outputs have no maker until a new node is given them. */
 void rmsnorm_ir_remove(rmsnorm_ir *ir, size_t node);
-/* What only made a value that nothing uses any more goes: Cast, Identity and Constant nodes, and constants. Adds the nodes to
- * a list, as far as it has room. */
+/* What only made a value that nothing uses any more goes: nodes of ai.onnx without subgraphs. Adds them to a list, as far as
+ * it has room. */
 void rmsnorm_ir_sweep(rmsnorm_ir *ir, size_t value, size_t *nodes, size_t most, size_t *count);
 /* A value whose maker is about to go, so that a new node can make it. */
 void rmsnorm_ir_free_value(rmsnorm_ir *ir, size_t value);

@@ -124,8 +124,7 @@ static size_t find_made(const rmsnorm_ir *ir, const rmsnorm_tensor *type, const 
     for (size_t i = ir->constant_count; i-- > oldest;) {
         const rmsnorm_ir_constant *const made = &ir->constants[i];
         const rmsnorm_tensor *const tensor = &ir->values[made->value].shown.type;
-        const bool wanted =
-            made->ones == (data == NULL) && same_shape(tensor, type) && !ir->values[made->value].shown.gone;
+        const bool wanted = made->ones == (data == NULL) && same_shape(tensor, type);
         if (wanted && (data == NULL || memcmp(tensor->data, data, size) == 0)) {
             return made->value;
         }

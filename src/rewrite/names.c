@@ -69,8 +69,25 @@ const char *rmsnorm_name_set_new(rmsnorm_name_set *set, rmsnorm_arena *arena, co
         return NULL;
     }
     memcpy(name, base, length + 1);
-    for (size_t number = 1; rmsnorm_name_set_has(set, name); number++) {
-        snprintf(name + length, 24, "_%zu", number);
+    /* Numbers are taken from 1 on, so the first free one is found by halving: nodes of one name come by the thousand. */
+    size_t taken = 0;
+    size_t available = 0;
+    while (rmsnorm_name_set_has(set, name)) {
+        taken = available;
+        available = available > 0 ? 2 * available : 1;
+        snprintf(name + length, 24, "_%zu", available);
+    }
+    while (available - taken > 1) {
+        const size_t middle = taken + (available - taken) / 2;
+        snprintf(name + length, 24, "_%zu", middle);
+        if (rmsnorm_name_set_has(set, name)) {
+            taken = middle;
+        } else {
+            available = middle;
+        }
+    }
+    if (available > 0) {
+        snprintf(name + length, 24, "_%zu", available);
     }
     return rmsnorm_name_set_add(set, arena, name) == RMSNORM_OK ? name : NULL;
 }

@@ -310,7 +310,6 @@ static const struct {
     {"HardSigmoid", 6, ALWAYS, NULL, 0},
     {"Hardmax", 13, NOT_LAST_AXIS, NULL, 0},
     {"LogSoftmax", 13, NOT_LAST_AXIS, NULL, 0},
-    {"LpNormalization", 22, ALWAYS, NULL, 0},
     {"LpPool", 2, ALWAYS, NULL, 0},
     {"LpPool", 22, WITH, "ceil_mode", 0},
     {"MaxPool", 22, WITH, "ceil_mode", 0},

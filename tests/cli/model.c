@@ -150,6 +150,37 @@ void model_foreign_initializer(model *self, const char *name, int dtype, size_t 
     free(tensor);
 }
 
+void model_integers(model *self, const char *name, const char *dims, const int64_t *values)
+{
+    message *tensor = tensor_message(name, RMSNORM_INT64, 8, dims, values);
+    put_message(&self->graph, 5, tensor);
+    free(tensor);
+}
+
+static void put_float(message *to, unsigned field, const char *text)
+{
+    const float number = strtof(text, NULL);
+    put_varint(to, field << 3 | 5);
+    memcpy(to->bytes + to->size, &number, 4);
+    to->size += 4;
+}
+
+/* "1,-2]" */
+static void put_list(message *attribute, const char *list)
+{
+    char part[32];
+    const bool floats = strchr(list, '.') != NULL;
+    const char *next = list[0] == ']' ? NULL : list;
+    while (next_part(&next, part, sizeof part)) {
+        if (floats) {
+            put_float(attribute, 7, part);
+        } else {
+            put_number(attribute, 8, (uint64_t)strtoll(part, NULL, 10));
+        }
+    }
+    put_number(attribute, 20, floats ? 6 : 7);
+}
+
 static void put_attribute(message *node, const char *word, size_t length)
 {
     char text[64];
@@ -161,11 +192,10 @@ static void put_attribute(message *node, const char *word, size_t length)
     *value++ = '\0';
     message *attribute = new_message();
     put_text(attribute, 1, text);
-    if (strchr(value, '.') != NULL) {
-        const float number = strtof(value, NULL);
-        put_varint(attribute, 2 << 3 | 5);
-        memcpy(attribute->bytes + attribute->size, &number, 4);
-        attribute->size += 4;
+    if (value[0] == '[') {
+        put_list(attribute, value + 1);
+    } else if (strchr(value, '.') != NULL) {
+        put_float(attribute, 2, value);
         put_number(attribute, 20, 1);
     } else {
         put_number(attribute, 3, (uint64_t)strtoll(value, NULL, 10));
@@ -207,9 +237,15 @@ void model_node(model *self, const char *name, const char *domain, const char *o
 
 void model_constant(model *self, const char *name, const char *output, const char *dims, const float *values)
 {
-    message *node = node_message(name, "", "Constant", NULL, output);
+    model_value_node(self, name, "Constant", NULL, output, RMSNORM_FLOAT, 4, dims, values);
+}
+
+void model_value_node(model *self, const char *name, const char *op_type, const char *inputs, const char *output,
+                      int dtype, size_t item_size, const char *dims, const void *values)
+{
+    message *node = node_message(name, "", op_type, inputs, output);
     message *attribute = new_message();
-    message *tensor = tensor_message("value", RMSNORM_FLOAT, 4, dims, values);
+    message *tensor = tensor_message("value", dtype, item_size, dims, values);
     put_text(attribute, 1, "value");
     put_message(attribute, 5, tensor);
     put_number(attribute, 20, 4);

@@ -1,6 +1,8 @@
 #include "fuzz/fuzz.h"
+#include "graph/edit.h"
 #include "graph/model.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 static size_t check_values(const rmsnorm_value *values, size_t count)
@@ -47,11 +49,65 @@ static size_t check_node(const rmsnorm_model *model, const rmsnorm_node *node)
     return letters;
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+/* The document's bytes as they would be written; NULL, with the last error set: refused. */
+static uint8_t *assemble(const rmsnorm_document *document, size_t *size)
+{
+    rmsnorm_pieces pieces;
+    uint8_t *bytes = NULL;
+    const rmsnorm_status status = rmsnorm_edit_make(document, &pieces);
+    if (status == RMSNORM_OK) {
+        *size = (size_t)pieces.size;
+        bytes = malloc(*size + 1);
+        FUZZ_CHECK(bytes != NULL);
+        uint8_t *at = bytes;
+        for (size_t i = 0; i < pieces.count; i++) {
+            const rmsnorm_piece *const piece = &pieces.items[i];
+            memcpy(at, piece->memory != NULL ? piece->memory : document->input.memory + piece->at, piece->size);
+            at += piece->size;
+        }
+        FUZZ_CHECK(at == bytes + *size);
+    } else {
+        FUZZ_CHECK(status == RMSNORM_UNSUPPORTED); /* what rewriting did is sound, but the file cannot say it */
+    }
+    rmsnorm_pieces_release(&pieces);
+    return bytes;
+}
+
+/* Opened and written, it is the same; rewritten and written, it can be opened. */
+static void check_document(const uint8_t *data, size_t size)
 {
     rmsnorm_source source = rmsnorm_source_memory("FILE", data, size);
+    rmsnorm_document *document;
+    const rmsnorm_status status = rmsnorm_document_load(&source, NULL, &document);
+    fuzz_check_status(status);
+    if (status != RMSNORM_OK) {
+        return;
+    }
+    size_t written_size = 0;
+    uint8_t *written = assemble(document, &written_size);
+    FUZZ_CHECK(written != NULL && written_size == size && memcmp(written, data, size) == 0);
+    free(written);
+    rmsnorm_ir *const ir = rmsnorm_document_ir(document);
+    const bool taken_apart = size % 2 == 0;
+    if ((taken_apart ? rmsnorm_ir_convert(ir, RMSNORM_TO_DECOMPOSED) : rmsnorm_ir_fuse(ir, NULL)) == RMSNORM_OK) {
+        written = assemble(document, &written_size);
+        if (written != NULL) {
+            rmsnorm_document *again;
+            source = rmsnorm_source_memory("FILE", written, written_size);
+            FUZZ_CHECK(rmsnorm_document_load(&source, NULL, &again) == RMSNORM_OK);
+            rmsnorm_document_free(again);
+            free(written);
+        }
+    }
+    rmsnorm_document_free(document);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    check_document(data, size);
+    rmsnorm_source source = rmsnorm_source_memory("FILE", data, size);
     rmsnorm_model *model;
-    const rmsnorm_status status = rmsnorm_model_load(&source, &model);
+    const rmsnorm_status status = rmsnorm_model_load(&source, NULL, &model);
     fuzz_check_status(status);
     if (status == RMSNORM_OK) {
         const rmsnorm_graph *const graph = rmsnorm_model_graph(model);

@@ -101,6 +101,9 @@ int main(int argc, char **argv)
     bytes model = rich_model();
     save(in(argv[1], "onnx/rich.onnx"), &model);
     release(&model);
+    model = chain_model();
+    save(in(argv[1], "onnx/chain.onnx"), &model);
+    release(&model);
     bytes two = safetensors_file("{\"__metadata__\":{\"a\":\"b\"},"
                                  "\"first\":{\"dtype\":\"U8\",\"shape\":[3,0],\"data_offsets\":[0,0]},"
                                  "\"second\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,4]}}",

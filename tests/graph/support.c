@@ -222,7 +222,7 @@ rmsnorm_status read_safetensors(const bytes *content, const char *wanted, rmsnor
 rmsnorm_status read_model(const bytes *content, rmsnorm_model **model)
 {
     rmsnorm_source source = rmsnorm_source_memory("FILE", content->data, content->size);
-    return rmsnorm_model_load(&source, model);
+    return rmsnorm_model_load(&source, NULL, model);
 }
 
 void expect_refusal(rmsnorm_status got, rmsnorm_status wanted, const char *part)

@@ -4,6 +4,8 @@
 
 #include "graph/models.h"
 
+#include "rewrite/ir.h"
+
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,9 +17,11 @@
 void *__real_malloc(size_t size);
 void *__real_calloc(size_t count, size_t size);
 void *__real_aligned_alloc(size_t alignment, size_t size);
+void *__real_realloc(void *memory, size_t size);
 void *__wrap_malloc(size_t size);
 void *__wrap_calloc(size_t count, size_t size);
 void *__wrap_aligned_alloc(size_t alignment, size_t size);
+void *__wrap_realloc(void *memory, size_t size);
 
 static size_t allocated;          /* bytes since reset, never less: freeing is not counted */
 static size_t requests;           /* since reset */
@@ -49,6 +53,11 @@ void *__wrap_calloc(size_t count, size_t size)
 void *__wrap_aligned_alloc(size_t alignment, size_t size)
 {
     return grant(size) ? __real_aligned_alloc(alignment, size) : NULL;
+}
+
+void *__wrap_realloc(void *memory, size_t size)
+{
+    return grant(size) ? __real_realloc(memory, size) : NULL;
 }
 
 /* All memory ever taken for it, which is more than the peak. */
@@ -332,6 +341,55 @@ static void test_every_failed_request_of_a_writer_is_an_error(void **state)
     }
 }
 
+/* Opening, and saving to another folder with a data file and a change. */
+static void test_every_failed_request_of_a_rewriting_is_an_error(void **state)
+{
+    (void)state;
+    assert_int_equal(mkdir(path_of("in"), 0700), 0);
+    assert_int_equal(mkdir(path_of("out"), 0700), 0);
+    bytes data = {0};
+    put_text(&data, "0123456789abcdef");
+    save(path_of("in/w.bin"), &data);
+    release(&data);
+    bytes graph = {0};
+    bytes tensor = external_tensor("w", 4, "w.bin", NULL, NULL);
+    field_message(&graph, GRAPH_INITIALIZER, &tensor);
+    bytes node = begin_node("Neg", "", "w", "n");
+    field_message(&graph, GRAPH_NODE, &node);
+    node = begin_node("Constant", "", "", "unused");
+    put_attribute_float(&node, "value_float", 1.0f);
+    field_message(&graph, GRAPH_NODE, &node);
+    put_value(&graph, GRAPH_OUTPUT, "n", RMSNORM_FLOAT, "4");
+    bytes file = finish_model(&graph);
+    save(path_of("in/m.onnx"), &file);
+    release(&file);
+    size_t from = 0;
+    for (;; from++) {
+        rmsnorm_document *document;
+        reset(from);
+        rmsnorm_status status = rmsnorm_document_open(path_of("in/m.onnx"), &document);
+        if (status == RMSNORM_OK) {
+            rmsnorm_ir_remove(rmsnorm_document_ir(document), 1);
+            status = rmsnorm_document_save(document, path_of("out/m.onnx"), NULL);
+            rmsnorm_document_free(document);
+        }
+        reset(SIZE_MAX);
+        if (status == RMSNORM_OK) {
+            break;
+        }
+        assert_true(status == RMSNORM_OUT_OF_MEMORY || status == RMSNORM_IO); /* realpath() takes memory too */
+        assert_true(rmsnorm_last_error()[0] != '\0');
+        assert_int_equal(rmdir(path_of("out")), 0); /* nothing is left in it */
+        assert_int_equal(mkdir(path_of("out"), 0700), 0);
+    }
+    print_message("%zu requests\n", from);
+    assert_true(from > 50);
+    static const char *const names[] = {"out/m.onnx", "out/w.bin", "in/m.onnx", "in/w.bin", "in", "out"};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        assert_int_equal(remove(path_of(names[i])), 0);
+    }
+}
+
 int main(void)
 {
     json_set_alloc_funcs(__wrap_malloc, free);
@@ -347,6 +405,7 @@ int main(void)
         cmocka_unit_test(test_a_stream_is_paid_for_what_it_delivers),
         cmocka_unit_test(test_every_failed_request_is_an_error),
         cmocka_unit_test(test_every_failed_request_of_a_writer_is_an_error),
+        cmocka_unit_test(test_every_failed_request_of_a_rewriting_is_an_error),
     };
     return cmocka_run_group_tests(tests, make_directory, remove_directory);
 }

@@ -1,4 +1,5 @@
-/* ONNX's own node tests: every file of them is read, and every single-node model resolves. */
+/* ONNX's own node tests: every file of them is read, every single-node model resolves, and what is saved
+ * without a change is the same. */
 #define _XOPEN_SOURCE 700
 
 #include "graph/support.h"
@@ -55,11 +56,32 @@ static void test_every_model_is_read(void **state)
     globfree(&found);
 }
 
+static void test_every_model_is_saved_as_it_is(void **state)
+{
+    (void)state;
+    glob_t found;
+    assert_int_equal(glob(NODE_TESTS "/test_rms_normalization_*/model.onnx", 0, NULL, &found), 0);
+    for (size_t i = 0; i < found.gl_pathc; i++) {
+        rmsnorm_document *document;
+        assert_int_equal(rmsnorm_document_open(found.gl_pathv[i], &document), RMSNORM_OK);
+        assert_int_equal(rmsnorm_document_save(document, path_of("model.onnx"), NULL), RMSNORM_OK);
+        bytes before = load(found.gl_pathv[i]);
+        bytes after = load(path_of("model.onnx"));
+        assert_int_equal(before.size, after.size);
+        assert_memory_equal(before.data, after.data, after.size);
+        release(&before);
+        release(&after);
+        rmsnorm_document_free(document);
+    }
+    globfree(&found);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_every_tensor_file_is_read),
         cmocka_unit_test(test_every_model_is_read),
+        cmocka_unit_test(test_every_model_is_saved_as_it_is),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, make_directory, remove_directory);
 }

@@ -120,6 +120,12 @@ test("a cache that fails costs nothing but time", async (t) => {
     }
 });
 
+test("a cache where no folder can be made is none", async () => {
+    for (const cache of ["/proc/nowhere/rmsnorm", "/dev/null/rmsnorm"]) {
+        await verifyPackage((await fetchPackage(ID, hub.options({ cache }))).files);
+    }
+});
+
 test("many at once in one folder", async (t) => {
     const options = hub.options({ cache: temporaryFolder(t) });
     const all = await Promise.all(Array.from({ length: 8 }, () => fetchPackage(ID, options)));

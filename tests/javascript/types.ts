@@ -5,6 +5,11 @@ import { Tensor } from "rmsnorm";
 const data = new Float32Array(8);
 const kernel: Kernel = await getKernel("webgpu-kernels/ai.onnx.SimplifiedLayerNormalization", {
     version: 1,
+    fetch: (...call) => fetch(...call),
+    timeout: 1000,
+    retries: 1,
+    retryDelay: 10,
+    cache: { get: async () => undefined, put: async () => {} },
     onProgress: ({ file, loaded, total }) => console.log(file, loaded, total ?? "?"),
 });
 const inputs = { x: { data, shape: [8] }, scale: { data, shape: [8] } };
@@ -24,6 +29,8 @@ console.log(refused(0));
 
 // @ts-expect-error a source is a text or a URL
 await getKernel(3);
+// @ts-expect-error a cache has get and put
+await getKernel("x/y", { version: 1, cache: {} });
 // @ts-expect-error an input has a shape
 await kernel({ x: data, scale: tensor });
 // @ts-expect-error there is no such place

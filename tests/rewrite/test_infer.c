@@ -125,6 +125,7 @@ static void matrices_multiply(void **state)
     (void)state;
     (void)build_value(b, "w", RMSNORM_FLOAT, "64,128");
     (void)build_value(b, "v", RMSNORM_FLOAT, "64");
+    (void)build_value(b, "thin", RMSNORM_FLOAT, "...,32"); /* its rows are 64 */
     (void)build_value(b, "heads", RMSNORM_FLOAT, "B,8,S,64");
     (void)build_value(b, "keys", RMSNORM_FLOAT, "B,1,64,T");
     (void)build_value(b, "flat", RMSNORM_FLOAT, "S,64");
@@ -142,6 +143,7 @@ static void matrices_multiply(void **state)
         {"Gemm transB=1", "flat,flat", "float:S,S"},
         {"Gemm", "any,w", "float:?,128"},
         {"com.microsoft::FusedMatMul transB=1", "x,x", "float:B,S,S"},
+        {"com.microsoft::FusedMatMul transA=1", "thin,w", "float:...,128"},
         {"com.microsoft::MatMulNBits K=64 N=256 bits=4", "x,any,any", "float:B,S,256"},
         {"MatMulInteger", "x,w", "int32:B,S,128"},
     };

@@ -1,5 +1,7 @@
-// context.js: what is kept for a device: spare buffers, scratch, pipelines, and the order of its runs.
+// context.js: what is kept for a device: spare buffers, scratch, pipelines, and the order of its calls.
 import { DeviceError, DeviceLostError } from "./errors.js";
+import { Order } from "./order.js";
+import { waitFor } from "./wait.js";
 
 /** GPUBufferUsage, which Node has not as a global. */
 export const USAGE = {
@@ -15,6 +17,9 @@ export const STAGING_USAGE = USAGE.MAP_READ | USAGE.COPY_DST;
 /** Spare buffers hold at most this much; what is more is destroyed, the oldest first. */
 const SPARE_BYTES = 256 * 2 ** 20;
 
+/** Asked while a result is waited for: about two milliseconds of them. What takes longer can wait for the browser, too. */
+const MOST_QUESTIONS = 8;
+
 /** Sizes are rounded up by at most a quarter, so that a spare buffer fits more than one tensor. */
 function rounded(bytes) {
     let step = 256;
@@ -24,17 +29,34 @@ function rounded(bytes) {
     return Math.max(1, Math.ceil(bytes / step)) * step;
 }
 
+/**
+ * What the device says of a call comes before what becomes of its result.
+ * @template T
+ * @param {Promise<void>[]} faults
+ * @param {Promise<T>} result
+ * @returns {Promise<T>}
+ */
+export async function unlessFaulty(faults, result) {
+    result.catch(() => {});
+    await Promise.all(faults);
+    return result;
+}
+
 export class Context {
     /** @type {{buffer: GPUBuffer, size: number}[]} */
     #spare = [];
     #spareBytes = 0;
     #users = 0;
-    /** @type {Promise<unknown>} settles when the last run was submitted */
-    #last = Promise.resolve();
+    #reading = 0;
+    #isAsking = false;
+    /** @type {Set<(error: unknown) => void>} ends what waits for the device */
+    #waiting = new Set();
     /** @type {Map<string, Promise<GPUComputePipeline>>} by shader text */
     #pipelines = new Map();
     /** @type {GPUBuffer[]} as large as the largest plan wanted them; the queue keeps runs apart */
     scratch = [];
+    /** Of the calls that are not submitted yet. */
+    order = new Order();
     /** @type {GPUDeviceLostInfo | undefined} */
     #lost;
 
@@ -44,6 +66,7 @@ export class Context {
         device.lost.then((info) => {
             this.#lost = info;
             this.#clear();
+            this.#endWaits();
         });
     }
 
@@ -64,19 +87,41 @@ export class Context {
         for (const { buffer } of this.#spare) {
             buffer.destroy();
         }
-        for (const buffer of this.scratch) {
-            buffer.destroy();
-        }
         this.#spare = [];
         this.#spareBytes = 0;
-        this.scratch = [];
+        this.dropScratch();
         this.#pipelines.clear();
+    }
+
+    #lossError() {
+        const why = this.#lost.message ? `: ${this.#lost.message}` : "";
+        return new DeviceLostError(`the GPU device is lost (${this.#lost.reason})${why}`);
     }
 
     checkAlive() {
         if (this.#lost) {
-            const why = this.#lost.message ? `: ${this.#lost.message}` : "";
-            throw new DeviceLostError(`the GPU device is lost (${this.#lost.reason})${why}`);
+            throw this.#lossError();
+        }
+    }
+
+    /**
+     * Waits for what the device promised, until it is lost or the caller has enough.
+     * @template T
+     * @param {Promise<T>} promise
+     * @param {AbortSignal} [signal]
+     * @returns {Promise<T>}
+     */
+    wait(promise, signal) {
+        const waiting = waitFor(promise, signal, this.#waiting);
+        this.#endWaits();
+        return waiting;
+    }
+
+    /** Nothing is to be expected of a lost device. */
+    #endWaits() {
+        if (this.#lost) {
+            const error = this.#lossError();
+            [...this.#waiting].forEach((end) => end(error));
         }
     }
 
@@ -99,10 +144,10 @@ export class Context {
      * @param {string} what for the message
      * @param {Promise<void>[]} faults gets a promise that rejects if anything was wrong
      * @param {() => T} action
+     * @param {GPUErrorFilter[]} [kinds] of errors that such calls can have; each costs a message
      * @returns {T}
      */
-    watch(what, faults, action) {
-        const kinds = ["validation", "out-of-memory", "internal"];
+    watch(what, faults, action, kinds = ["validation"]) {
         kinds.forEach((kind) => this.device.pushErrorScope(kind));
         try {
             return action();
@@ -144,7 +189,7 @@ export class Context {
                 return buffer;
             }
         }
-        return this.watch(what, faults, () => this.device.createBuffer({ label: what, size, usage }));
+        return this.watch(what, faults, () => this.device.createBuffer({ label: what, size, usage }), ["validation", "out-of-memory"]);
     }
 
     /** For later use: the queue does what was submitted before. @param {GPUBuffer} buffer */
@@ -162,13 +207,20 @@ export class Context {
         }
     }
 
-    /** The same for one that runs may still need which were asked for and not yet submitted. @param {GPUBuffer} buffer */
-    retire(buffer) {
-        this.#last.then(() => this.give(buffer));
+    /**
+     * The same for one that calls may still need which are not submitted yet.
+     * @param {GPUBuffer} buffer
+     * @param {boolean} reusable
+     */
+    retire(buffer, reusable) {
+        this.order.free(buffer).then(() => (reusable ? this.give(buffer) : buffer.destroy()));
     }
 
     /** @param {GPUBuffer} buffer @param {number} offset @param {ArrayBufferView} data */
     write(buffer, offset, data) {
+        if (data.byteLength === 0) {
+            return; // its memory may be another's by now
+        }
         const view = new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
         const isShared = typeof SharedArrayBuffer !== "undefined" && data.buffer instanceof SharedArrayBuffer;
         const bytes = isShared ? view.slice() : view; // not every WebGPU takes shared memory, and some crash of it
@@ -197,10 +249,29 @@ export class Context {
         return staging;
     }
 
+    /**
+     * A browser looks for what its device has finished when it is spoken to, and else every few milliseconds only. So while results
+     * are waited for it is asked something, one question after the other, each a message there and back.
+     */
+    async #ask() {
+        if (this.#isAsking) {
+            return;
+        }
+        this.#isAsking = true;
+        for (let i = 0; i < MOST_QUESTIONS && this.#reading > 0; i++) {
+            this.device.pushErrorScope("internal");
+            await this.device.popErrorScope().catch(() => {});
+        }
+        this.#isAsking = false;
+    }
+
     /** @param {GPUBuffer} staging @param {number} bytes @returns {Promise<ArrayBuffer>} */
     async read(staging, bytes) {
+        this.#reading++;
         try {
-            await staging.mapAsync(1, 0, bytes); // GPUMapMode.READ
+            const mapped = staging.mapAsync(1, 0, bytes); // GPUMapMode.READ
+            this.#ask();
+            await mapped;
             const data = staging.getMappedRange(0, bytes).slice(0);
             staging.unmap();
             this.give(staging);
@@ -208,7 +279,34 @@ export class Context {
         } catch (error) {
             staging.destroy(); // it may still be in the device's hands
             throw await this.explain(error, "the result cannot be read");
+        } finally {
+            this.#reading--;
         }
+    }
+
+    /**
+     * After the calls that were made before.
+     * @param {GPUBuffer} buffer
+     * @param {number} offset
+     * @param {number} bytes whole words, not 0
+     * @returns {Promise<ArrayBuffer>}
+     */
+    async download(buffer, offset, bytes) {
+        const { before, leave } = this.order.enter([buffer], []);
+        const faults = [];
+        let staging;
+        try {
+            await this.wait(before);
+            staging = this.watch("the download", faults, () => {
+                const encoder = this.device.createCommandEncoder();
+                const made = this.stage(encoder, buffer, offset, bytes, faults);
+                this.device.queue.submit([encoder.finish()]);
+                return made;
+            });
+        } finally {
+            leave();
+        }
+        return this.wait(unlessFaulty(faults, this.read(staging, bytes)));
     }
 
     /** Scratch buffers of at least these sizes. @param {number[]} sizes @param {Promise<void>[]} faults */
@@ -219,6 +317,12 @@ export class Context {
                 this.scratch[i] = this.take(size, TENSOR_USAGE, "a scratch buffer", faults);
             }
         });
+    }
+
+    /** When the device did not take it. */
+    dropScratch() {
+        this.scratch.forEach((buffer) => buffer.destroy());
+        this.scratch = [];
     }
 
     // ---- Pipelines --------------------------------------------------------------------------
@@ -238,21 +342,5 @@ export class Context {
             this.#pipelines.set(wgsl, made);
         }
         return made;
-    }
-
-    // ---- Order ------------------------------------------------------------------------------
-
-    /**
-     * Runs submit when what was asked for before has been submitted: runs happen in the order of the calls.
-     * @template T
-     * @param {Promise<unknown>} ready
-     * @param {() => T} submit
-     * @returns {Promise<T>}
-     */
-    inOrder(ready, submit) {
-        const before = this.#last;
-        const mine = ready.then(() => before).then(submit);
-        this.#last = Promise.allSettled([before, mine]);
-        return mine;
     }
 }

@@ -45,3 +45,30 @@ export class DeviceError extends RmsnormError {
 export class DeviceLostError extends DeviceError {
     static code = "DEVICE_LOST";
 }
+
+/**
+ * The border of the package: what leaves it is an error of ours, or one of the caller's own.
+ * @template T
+ * @param {string} what begins the sentence about any other
+ * @param {() => T} action
+ * @param {(error: unknown) => boolean} [isCallers]
+ * @returns {T}
+ */
+export function guard(what, action, isCallers = () => false) {
+    const fail = (error) => {
+        if (error instanceof RmsnormError || isCallers(error)) {
+            throw error;
+        }
+        const why = error instanceof Error ? error.message : "something was thrown that is no Error";
+        throw new RmsnormError(`${what}: ${why}`, { cause: error });
+    };
+    try {
+        const result = action();
+        return result instanceof Promise ? /** @type {T} */ (result.catch(fail)) : result;
+    } catch (error) {
+        return fail(error);
+    }
+}
+
+/** An aborted call rejects with the reason, whatever that is. @param {AbortSignal | undefined} signal */
+export const abortedBy = (signal) => (error) => signal?.aborted === true && error === signal.reason;

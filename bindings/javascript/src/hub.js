@@ -1,9 +1,10 @@
 // hub.js: fetches a kernel package, from the Hugging Face Hub or any folder on the web, and checks every file of it.
-import { DigestError, NetworkError, PackageError, RequestError } from "./errors.js";
-import { openCache } from "./hub/cache.js";
+import { DigestError, NetworkError, PackageError } from "./errors.js";
+import { CACHE, openCache } from "./hub/cache.js";
 import { download, isTransient } from "./hub/download.js";
 import { FILE_LIMIT, METADATA, PACKAGE_LIMIT, fits, readMetadata } from "./hub/metadata.js";
-import { isCommit, parseSource } from "./hub/source.js";
+import { PREFIXES, isCommit, parseSource } from "./hub/source.js";
+import { abortSignal, callback, natural, number, oneOf, readOptions, text } from "./options.js";
 
 export { verifyPackage } from "./hub/metadata.js";
 
@@ -26,13 +27,21 @@ const AT_ONCE = 6;
  * @property {number} [retryDelay] milliseconds before the first retry, doubled for each further one; 500 when left out
  */
 
-function readNumber(options, name, otherwise) {
-    const value = options[name] ?? otherwise;
-    if (typeof value !== "number" || !(value >= 0 && value < 2 ** 31)) { // the largest delay of setTimeout
-        throw new RequestError(`${name} is no number from 0 on`);
-    }
-    return value;
-}
+export const FETCH_OPTIONS = {
+    version: natural,
+    revision: text,
+    repositoryType: oneOf(...Object.keys(PREFIXES)),
+    endpoint: { takes: "a URL", is: (value) => value instanceof URL || text.is(value) },
+    // A message of fetch about a header that is none would repeat it.
+    token: { takes: "a text of visible ASCII characters", is: (value) => text.is(value) && /^[\x21-\x7e]+$/.test(value) },
+    cache: CACHE,
+    signal: abortSignal,
+    onProgress: callback,
+    fetch: callback,
+    timeout: number,
+    retries: number,
+    retryDelay: number,
+};
 
 /** Everything that one call of fetchPackage works with. */
 class Job {
@@ -50,9 +59,9 @@ class Job {
             signal: this.controller.signal,
             token: this.place.token,
             tokenOrigin: this.place.tokenOrigin,
-            timeout: readNumber(options, "timeout", 20_000),
-            retries: readNumber(options, "retries", 4),
-            retryDelay: readNumber(options, "retryDelay", 500),
+            timeout: options.timeout ?? 20_000,
+            retries: options.retries ?? 4,
+            retryDelay: options.retryDelay ?? 500,
             limit: FILE_LIMIT,
         };
     }
@@ -219,13 +228,14 @@ async function runUnlessAborted(job, signal) {
 /**
  * Fetches a package. Every file is checked before it is handed out; all are of one commit.
  * @param {string | URL} source ORGANIZATION/NAME on the Hub, or the URL of a package's folder
- * @param {FetchOptions} [options]
+ * @param {FetchOptions} [given]
  * @returns {Promise<{files: Map<string, Uint8Array>, commit: string | null}>} commit is null for the URL of a folder
  * @throws {RequestError} the call cannot be meant
  * @throws {NetworkError} a file could not be fetched
  * @throws {PackageError} what was fetched is no package; DigestError: it is not the one that metadata.json lists
  */
-export async function fetchPackage(source, options = {}) {
+export async function fetchPackage(source, given) {
+    const options = readOptions("getKernel", given, FETCH_OPTIONS);
     const first = new Job(source, options);
     first.cache = await openCache(options.cache);
     try {

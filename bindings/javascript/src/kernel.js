@@ -1,17 +1,28 @@
 // kernel.js: a package on a device: from a call's tensors to a plan, and off it goes.
-import { DeviceError, PackageError, RequestError } from "./errors.js";
+import { DeviceError, PackageError, RequestError, abortedBy, guard } from "./errors.js";
 import { checkLength, typeOfArray, wordBytes } from "./data.js";
 import { profileOf } from "./device.js";
 import { TENSOR_USAGE } from "./context.js";
 import { relate } from "./memory.js";
+import { abortSignal, flag, object, oneOf, readOptions, text, texts } from "./options.js";
 import { Program } from "./program.js";
 import { Run } from "./run.js";
-import { Tensor } from "./tensor.js";
+import { Tensor, bufferOf, contextOf } from "./tensor.js";
 
 /** Programs kept for a kernel, the latest used. */
 const MOST_PROGRAMS = 256;
 
-const OPTIONS = ["attrs", "output", "outputs", "into", "tunables", "variant", "batchInvariant", "signal", "timestampWrites"];
+const OPTIONS = {
+    attrs: object,
+    output: oneOf("cpu", "gpu"),
+    outputs: texts,
+    into: object,
+    tunables: object,
+    variant: text,
+    batchInvariant: flag,
+    signal: abortSignal,
+    timestampWrites: object,
+};
 
 /**
  * A tensor of a call.
@@ -34,27 +45,62 @@ function refuse(sentence) {
     throw new RequestError(sentence, { code: "INVALID_ARGUMENT" });
 }
 
-/** JSON has no name for what is no number. */
+/** JSON has no name for what is no finite number, and the planner refuses null. */
 function jsonNumber(value) {
-    return typeof value === "number" && !Number.isFinite(value) ? String(value) : value;
+    if (typeof value !== "number") {
+        return null;
+    }
+    return Number.isFinite(value) ? value : String(value);
 }
 
 const mapValues = (object, change) => Object.fromEntries(Object.entries(object).map(([key, value]) => [key, change(value)]));
 
-/** A shape that is none is the planner's to refuse. @param {Operand} operand */
+/** @param {Operand} operand */
 function extentOf({ buffer, offset, shape, dtype }) {
-    return { buffer, begin: offset, bytes: Array.isArray(shape) ? wordBytes(shape, dtype) : 0 };
+    return { buffer, begin: offset, bytes: wordBytes(shape, dtype) };
 }
 
-function checkOptions(name, options) {
-    for (const option of Object.keys(options)) {
-        if (!OPTIONS.includes(option)) {
-            refuse(`${name}: there is no option ${option}; there are ${OPTIONS.join(", ")}`);
-        }
+const isNatural = (value) => Number.isSafeInteger(value) && value >= 0;
+
+/** @param {string} what for messages @param {any} shape @returns {readonly number[]} one that stays */
+function readShape(what, shape) {
+    if (!Array.isArray(shape)) {
+        refuse(`${what}: its shape is no list of dims`);
     }
-    if (options.output !== undefined && options.output !== "cpu" && options.output !== "gpu") {
-        refuse(`${name}: the option output is ${JSON.stringify(options.output)}; allowed: "cpu", "gpu"`);
+    const wrong = Array.from(shape).findIndex((dim) => !isNatural(dim));
+    if (wrong >= 0) {
+        refuse(`${what}: dim ${wrong} of its shape is no whole number from 0 on`);
     }
+    return [...shape];
+}
+
+/** @param {string} what for messages @param {any} data of the host @param {any} given @returns {Operand} */
+function readHostOperand(what, data, given) {
+    const dtype = typeOfArray(data);
+    if (dtype === undefined) {
+        refuse(`${what}: its data is no Float32Array, and no Float16Array or Uint16Array of float16`);
+    }
+    if (given.dtype !== undefined && given.dtype !== dtype) {
+        refuse(`${what}: its type is not that of its data, ${dtype}`);
+    }
+    const shape = readShape(what, given.shape);
+    checkLength(what, data, shape);
+    return { shape, dtype, data, buffer: null, offset: 0 };
+}
+
+/** @param {string} what for messages @param {any} buffer of the caller's @param {any} given @returns {Operand} */
+function readBufferOperand(what, buffer, given) {
+    const { dtype, offset = 0 } = given;
+    if (typeof buffer !== "object" || typeof buffer.size !== "number" || typeof buffer.usage !== "number") {
+        refuse(`${what}: its buffer is no GPUBuffer`);
+    }
+    if (dtype !== "float32" && dtype !== "float16") {
+        refuse(`${what}: its type is missing, or none; allowed: float32, float16`);
+    }
+    if (!isNatural(offset)) {
+        refuse(`${what}: its offset is no whole number from 0 on`);
+    }
+    return { shape: readShape(what, given.shape), dtype, data: undefined, buffer, offset };
 }
 
 export class Kernel {
@@ -79,6 +125,10 @@ export class Kernel {
 
     get contract() {
         return this.#package.contract;
+    }
+
+    get name() {
+        return this.contract.operator;
     }
 
     get device() {
@@ -108,7 +158,7 @@ export class Kernel {
 
     #check() {
         if (this.#disposed) {
-            throw new RequestError(`${this.contract.name}: the kernel was disposed`, { code: "DISPOSED" });
+            throw new RequestError(`${this.name}: the kernel was disposed`, { code: "DISPOSED" });
         }
         this.#context.checkAlive();
     }
@@ -119,10 +169,15 @@ export class Kernel {
      * @param {Record<string, any>} inputs
      * @param {Record<string, any>} [options]
      */
-    async run(inputs, options = {}) {
+    run(inputs, options) {
+        return guard(this.name, () => this.#runCounted(inputs, options), abortedBy(options?.signal));
+    }
+
+    async #runCounted(inputs, given) {
         this.#check();
         this.#running++;
         try {
+            const options = readOptions(this.name, given, OPTIONS);
             options.signal?.throwIfAborted();
             return await this.#run(this.#read(inputs, options), options);
         } finally {
@@ -136,7 +191,7 @@ export class Kernel {
         const faults = [];
         const program = this.#program(call.key, faults);
         try {
-            return await new Run(this.#context, program, this.contract.name, call, options, faults).finish();
+            return await new Run(this.#context, program, this.name, call, options, faults).finish();
         } catch (error) {
             if (error instanceof DeviceError) {
                 this.#programs.delete(call.key);
@@ -146,27 +201,35 @@ export class Kernel {
     }
 
     /** The plan that such a call runs. */
-    plan(inputs, options = {}) {
-        this.#check();
-        return this.#package.plan(this.#withDevice(this.#read(inputs, options).key));
+    plan(inputs, given) {
+        return guard(this.name, () => {
+            this.#check();
+            const options = readOptions(this.name, given, OPTIONS);
+            return this.#package.plan(this.#withDevice(this.#read(inputs, options).key));
+        });
     }
 
     /** @param {{data: any, shape: number[]}} operand @returns {Promise<Tensor>} */
-    async upload(operand) {
+    upload(operand) {
+        return guard("the upload", () => this.#upload(operand));
+    }
+
+    async #upload(operand) {
         this.#check();
         const { data, shape, dtype } = this.#operand("the tensor", operand);
         if (!data) {
             refuse("the tensor has no data");
         }
-        if (!Array.isArray(shape) || !shape.every((dim) => Number.isSafeInteger(dim) && dim >= 0)) {
-            refuse("the tensor's shape is no list of whole numbers from 0 on");
-        }
-        checkLength("the tensor", data, shape);
         const faults = [];
         const buffer = this.#context.take(wordBytes(shape, dtype), TENSOR_USAGE, "a tensor", faults);
-        this.#context.write(buffer, 0, data);
-        await Promise.all(faults);
-        return new Tensor(this.#context, [...shape], dtype, buffer, 0, true);
+        try {
+            this.#context.watch("the upload", faults, () => this.#context.write(buffer, 0, data));
+            await this.#context.wait(Promise.all(faults));
+        } catch (error) {
+            buffer.destroy();
+            throw error;
+        }
+        return new Tensor(this.#context, shape, dtype, buffer, 0, true);
     }
 
     // ---- Reading what was given -------------------------------------------------------------
@@ -174,39 +237,38 @@ export class Kernel {
     /** @param {string} what for messages @param {any} given @returns {Operand} */
     #operand(what, given) {
         if (given instanceof Tensor) {
-            if (given.context !== this.#context) {
+            if (contextOf(given) !== this.#context) {
                 refuse(`${what} is of another device`);
             }
-            if (!given.buffer) {
+            const buffer = bufferOf(given);
+            if (!buffer) {
                 refuse(`${what} was destroyed`);
             }
-        } else if (ArrayBuffer.isView(given) || (given?.data === undefined && !given?.buffer)) {
+            return { shape: given.shape, dtype: given.dtype, data: undefined, buffer, offset: given.offset };
+        }
+        const { data, buffer } = ArrayBuffer.isView(given) ? {} : (given ?? {});
+        if (data !== undefined && buffer !== undefined) {
+            refuse(`${what} has both data and a buffer; allowed: one of them`);
+        }
+        if (data === undefined && !buffer) {
             refuse(`${what} is neither {data, shape} nor a tensor of the device`);
         }
-        if (given.data === undefined) {
-            return { shape: given.shape, dtype: given.dtype, data: undefined, buffer: given.buffer, offset: given.offset ?? 0 };
-        }
-        const dtype = typeOfArray(given.data);
-        if (dtype === undefined) {
-            refuse(`${what}: its data is no Float32Array, and no Float16Array or Uint16Array of float16`);
-        }
-        if (given.dtype !== undefined && given.dtype !== dtype) {
-            refuse(`${what} is of type ${given.dtype}, its data of ${dtype}`);
-        }
-        return { shape: given.shape, dtype, data: given.data, buffer: null, offset: 0 };
+        return data === undefined ? readBufferOperand(what, buffer, given) : readHostOperand(what, data, given);
     }
 
     /** All that can be said before there is a plan. The request is also the program's key. @returns {Call} */
     #read(inputs, options) {
-        const { name } = this.contract;
-        checkOptions(name, options);
-        const given = {};
-        for (const [key, value] of Object.entries(inputs ?? {})) {
+        const { name } = this;
+        if (typeof inputs !== "object" || inputs === null || Array.isArray(inputs) || ArrayBuffer.isView(inputs)) {
+            refuse(`${name}: the inputs are no object that has tensors by bind key`);
+        }
+        const given = Object.create(null); // where __proto__ is a key like others
+        for (const [key, value] of Object.entries(inputs)) {
             if (value !== undefined && value !== null) {
                 given[key] = this.#operand(`${name}: ${key}`, value);
             }
         }
-        const into = {};
+        const into = Object.create(null);
         for (const [key, value] of Object.entries(options.into ?? {})) {
             into[key] = this.#operand(`${name}: ${key}`, value);
             if (into[key].data) {
@@ -220,9 +282,9 @@ export class Kernel {
             inPlace,
             besideOutput,
             attributes: mapValues(options.attrs ?? {}, jsonNumber),
-            tunables: options.tunables ?? {},
+            tunables: mapValues(options.tunables ?? {}, jsonNumber),
             variant: options.variant,
-            batchInvariant: options.batchInvariant === true,
+            batchInvariant: options.batchInvariant ?? false,
         });
         return { given, into, copied, key };
     }

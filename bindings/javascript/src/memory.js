@@ -30,7 +30,7 @@ function refuse(name, a, b, allowed) {
  * @returns {{inPlace: Record<string, string>, besideOutput: string[], copied: Set<string>}}
  */
 export function relate(name, inputs, outputs) {
-    const inPlace = {};
+    const inPlace = Object.create(null);
     const beside = new Set();
     const copied = new Set();
     const keys = Object.keys(outputs);

@@ -42,6 +42,13 @@ import { DeviceError, PackageError, RequestError, RmsnormError } from "./errors.
 /** Files that do not enter the planner: only tests and benchmarks want them. */
 const UNPLANNED = new Set(["test.json", "bench.json"]);
 
+/** A sentence that begins with a place in a formula or a template: the package is wrong, and not the request. */
+const FORMULA = /^[^\s:]+:\d+:\d+: /;
+
+/** JSON in C takes no character 0, and no half of a surrogate pair. Behind a backslash that is one itself they are letters. */
+const replaceHalves = (json) =>
+    json.replace(/\\(?:u0000|ud[89a-f][0-9a-f]{2}|.)/g, (escape) => (/^\\u(0000|d)/.test(escape) ? "\ufffd" : escape));
+
 const encoder = new TextEncoder();
 const decoder = new TextDecoder("utf-8");
 
@@ -94,6 +101,9 @@ function answer() {
     if (said.error === undefined) {
         return said;
     }
+    if (FORMULA.test(said.error)) {
+        throw new PackageError(said.error, { code: "MALFORMED" });
+    }
     const kinds = { MALFORMED: PackageError, OUT_OF_MEMORY: RmsnormError, NOT_BUILT: DeviceError };
     throw new (kinds[said.status] ?? RequestError)(said.error, { code: said.status });
 }
@@ -132,13 +142,26 @@ export class Package {
      * @returns {Plan}
      */
     plan(request) {
-        this.#plan(request);
-        return answer();
+        this.#plan(replaceHalves(request));
+        try {
+            return answer();
+        } catch (error) {
+            throw error instanceof RequestError ? new RequestError(this.#withKeys(error.message), { code: error.code }) : error;
+        }
     }
 
     #plan(request) {
         const text = room(3 * request.length); // UTF-8 of UTF-16
         planner.plan(this.#handle, encoder.encodeInto(request, text).written);
+    }
+
+    /** The planner says ONNX's names; the caller's are others. @param {string} sentence */
+    #withKeys(sentence) {
+        const words = new Set(sentence.split(/\W+/));
+        const slots = [...this.contract.inputs, ...this.contract.outputs];
+        const foreign = slots.filter(({ key, onnx }) => words.has(onnx) && !words.has(key));
+        const names = foreign.map(({ key, onnx }) => `${onnx} is the key ${key}`);
+        return names.length > 0 ? `${sentence} (${names.join(", ")})` : sentence;
     }
 
     close() {

@@ -25,12 +25,13 @@ export class Program {
     constructor(context, plan, faults) {
         this.#context = context;
         this.plan = plan;
-        context.watch("the shaders and uniforms", faults, () => {
+        const make = () => {
             this.ready = Promise.all(plan.shaders.map((shader) => context.pipeline(shader))).then((pipelines) => {
                 this.#pipelines = pipelines;
             });
             this.#writeUniforms();
-        });
+        };
+        context.watch("the shaders and uniforms", faults, make, ["validation", "out-of-memory", "internal"]);
         this.ready.catch(() => {});
     }
 

@@ -1,7 +1,7 @@
 // run.js: one call whose plan is known: its memory, its commands, its results.
-import { RequestError, RmsnormError } from "./errors.js";
-import { checkLength, toArray, wordBytes } from "./data.js";
-import { TENSOR_USAGE, USAGE } from "./context.js";
+import { DeviceError, RequestError, RmsnormError } from "./errors.js";
+import { toArray, wordBytes } from "./data.js";
+import { TENSOR_USAGE, USAGE, unlessFaulty } from "./context.js";
 import { Tensor } from "./tensor.js";
 
 function refuse(sentence) {
@@ -16,7 +16,7 @@ function checkPlaces(name, device, operands) {
             continue;
         }
         const bytes = wordBytes(shape, dtype);
-        if (!Number.isSafeInteger(offset) || offset < 0 || offset % alignment !== 0) {
+        if (offset % alignment !== 0) {
             refuse(`${name}: ${key} begins at offset ${offset}; allowed on this device: multiples of ${alignment}`);
         }
         if (bytes > buffer.size - offset) {
@@ -50,10 +50,11 @@ export class Run {
     /** Places of inputs and outputs. */
     #from = {};
     #to = {};
-    /** Buffers of this call: of inputs that were in memory or are copied; of results in memory; of results on the device. */
-    #inputs = [];
+    /** Keys of outputs that are read back. */
     #toHost = [];
-    #toDevice = [];
+    /** Buffers of this call alone, and those of its results on the device. */
+    #taken = [];
+    #results = [];
 
     /**
      * @param {import("./context.js").Context} context
@@ -70,37 +71,35 @@ export class Run {
         this.#call = call;
         this.#options = options;
         this.#faults = faults;
-        this.#check();
-        this.#placeInputs();
-        this.#placeOutputs();
-    }
-
-    #check() {
-        const { given, into } = this.#call;
-        for (const [key, { data, shape }] of Object.entries(given)) {
-            if (data) {
-                checkLength(`${this.#name}: ${key}`, data, shape);
-            }
-        }
-        checkPlaces(this.#name, this.#context.device, given);
-        checkPlaces(this.#name, this.#context.device, into);
-        checkInto(this.#name, into, this.#program.plan);
+        checkPlaces(name, context.device, call.given);
+        checkPlaces(name, context.device, call.into);
+        checkInto(name, call.into, program.plan);
     }
 
     // ---- Memory -----------------------------------------------------------------------------
 
-    #take(what, { shape, dtype }) {
-        return this.#context.take(wordBytes(shape, dtype), TENSOR_USAGE, what, this.#faults);
+    #take(what, { shape, dtype }, list) {
+        const buffer = this.#context.take(wordBytes(shape, dtype), TENSOR_USAGE, what, this.#faults);
+        list.push(buffer);
+        return { buffer, offset: 0 };
     }
 
     /** Data is on its way to the device when this returns. */
+    #place() {
+        if (Object.values(this.#call.given).some(({ data }) => data)) {
+            this.#context.watch(this.#name, this.#faults, () => this.#placeInputs());
+        } else {
+            this.#placeInputs();
+        }
+        this.#placeOutputs();
+    }
+
     #placeInputs() {
         const { given, copied } = this.#call;
         for (const [key, operand] of Object.entries(given)) {
             this.#from[key] = { buffer: operand.buffer, offset: operand.offset };
             if (operand.data || copied.has(key)) {
-                this.#from[key] = { buffer: this.#take(key, operand), offset: 0 };
-                this.#inputs.push(this.#from[key].buffer);
+                this.#from[key] = this.#take(key, operand, this.#taken);
             }
             if (operand.data) {
                 this.#context.write(this.#from[key].buffer, 0, operand.data);
@@ -111,15 +110,12 @@ export class Run {
     #placeOutputs() {
         for (const [key, output] of Object.entries(this.#program.plan.outputs)) {
             const target = this.#call.into[key];
-            this.#to[key] = target ?? { buffer: this.#take(key, output), offset: 0 };
-            if (!target) {
-                (this.#options.output === "gpu" ? this.#toDevice : this.#toHost).push(key);
+            const stays = this.#options.output === "gpu";
+            this.#to[key] = target ?? this.#take(key, output, stays ? this.#results : this.#taken);
+            if (!target && !stays) {
+                this.#toHost.push(key);
             }
         }
-    }
-
-    #give(keys) {
-        keys.forEach((key) => this.#context.give(this.#to[key].buffer));
     }
 
     // ---- Commands ---------------------------------------------------------------------------
@@ -157,36 +153,48 @@ export class Run {
 
     // ---- Results ----------------------------------------------------------------------------
 
-    /** Submits in the order of the calls, and waits for what is to be in memory. */
+    /** Submits when its shaders are there and it is its turn, and waits for what is to be in memory. */
     async finish() {
-        let staged;
         try {
-            staged = await this.#context.inOrder(this.#program.ready, () => this.#submit());
-        } catch (error) {
-            this.#give([...this.#toHost, ...this.#toDevice]);
-            const isOurs = error instanceof RmsnormError || this.#options.signal?.aborted;
-            throw isOurs ? error : await this.#context.explain(error, this.#name);
-        } finally {
-            this.#inputs.forEach((buffer) => this.#context.give(buffer));
-        }
-        this.#give(this.#toHost);
-        try {
-            const bytes = await this.#read(staged);
+            this.#place();
+            const staged = await this.#submitInOrder();
+            const bytes = await this.#context.wait(unlessFaulty(this.#faults, this.#read(staged)), this.#options.signal);
             this.#options.signal?.throwIfAborted();
+            this.#taken.forEach((buffer) => this.#context.give(buffer));
             return Object.fromEntries(Object.keys(this.#to).map((key) => [key, this.#result(key, bytes[key])]));
         } catch (error) {
-            this.#give(this.#toDevice);
-            throw error;
+            const isKnown = error instanceof RmsnormError || this.#options.signal?.aborted;
+            const known = isKnown ? error : await this.#context.explain(error, this.#name);
+            this.#abandon(known);
+            throw known;
         }
     }
 
+    async #submitInOrder() {
+        const buffersOf = (operands) => Object.values(operands).flatMap(({ buffer }) => buffer ?? []);
+        const { before, leave } = this.#context.order.enter(buffersOf(this.#call.given), buffersOf(this.#call.into));
+        try {
+            await this.#context.wait(Promise.all([this.#program.ready, before]), this.#options.signal);
+            return this.#submit();
+        } finally {
+            leave();
+        }
+    }
+
+    /** What is wrong with a buffer is not handed on to the next call. */
+    #abandon(error) {
+        [...this.#taken, ...this.#results].forEach((buffer) => buffer.destroy());
+        if (error instanceof DeviceError) {
+            this.#context.dropScratch();
+        }
+    }
+
+    /** @param {Record<string, {staging: GPUBuffer, bytes: number}>} staged */
     async #read(staged) {
         const reading = Object.entries(staged).map(async ([key, { staging, bytes }]) => [
             key,
             await this.#context.read(staging, bytes),
         ]);
-        reading.forEach((read) => read.catch(() => {})); // what the device says of the call comes first
-        await Promise.all(this.#faults);
         return Object.fromEntries(await Promise.all(reading));
     }
 

@@ -1,5 +1,6 @@
 #include "names.h"
 
+#include <stdint.h>
 #include <string.h>
 
 enum { LONGEST = 48 };
@@ -24,7 +25,7 @@ static size_t distance(const char *a, const char *b)
     size_t row[LONGEST + 1];
     const size_t width = strlen(b);
     if (strlen(a) > LONGEST || width > LONGEST) {
-        return LONGEST;
+        return SIZE_MAX; /* nothing near */
     }
     for (size_t j = 0; j <= width; j++) {
         row[j] = j;
@@ -42,15 +43,16 @@ static size_t distance(const char *a, const char *b)
     return row[width];
 }
 
-size_t rmsnorm_js_slot_guess(const rmsnorm_package_slot *slots, size_t count, const char *key)
+size_t rmsnorm_js_guess(const rmsnorm_js_candidate *candidates, size_t count, const char *name)
 {
-    const size_t limit = strlen(key) < 4 ? 0 : strlen(key) / 3;
+    const size_t limit = strlen(name) < 4 ? 0 : strlen(name) / 3;
     size_t best = count;
     size_t least = limit + 1;
     for (size_t i = 0; i < count; i++) {
-        const size_t by_key = distance(key, slots[i].key);
-        const size_t by_name = distance(key, slots[i].onnx);
-        const size_t away = by_key < by_name ? by_key : by_name;
+        const rmsnorm_js_candidate *const candidate = &candidates[i];
+        const size_t by_name = distance(name, candidate->name);
+        const size_t by_other = candidate->other != NULL ? distance(name, candidate->other) : by_name;
+        const size_t away = by_name < by_other ? by_name : by_other;
         if (away < least) {
             least = away;
             best = i;

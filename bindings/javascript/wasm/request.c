@@ -30,31 +30,62 @@ refuse(const reading *from, const char *format, ...)
 static rmsnorm_status pass_on(const reading *from, rmsnorm_status status)
 {
     if (status != RMSNORM_OK) {
-        (void)snprintf(from->to->message, RMSNORM_JS_MESSAGE, "%s: %s", from->info->name, rmsnorm_last_error());
+        (void)snprintf(from->to->message, RMSNORM_JS_MESSAGE, "%s", rmsnorm_last_error());
     }
     return status;
 }
 
-/* ---- Slots ----------------------------------------------------------------------------------- */
+/* ---- Names ----------------------------------------------------------------------------------- */
+
+enum { MOST_CANDIDATES = 32 };
+
+static rmsnorm_status refuse_name(const reading *from, const char *what, const char *name,
+                                  const rmsnorm_js_candidate *candidates, size_t count)
+{
+    char names[256] = "";
+    size_t length = 0;
+    for (size_t i = 0; i < count && length < sizeof names; i++) {
+        const int more =
+            snprintf(names + length, sizeof names - length, "%s%s", i == 0 ? "" : ", ", candidates[i].name);
+        length += more < 0 ? 0 : (size_t)more;
+    }
+    const size_t guess = rmsnorm_js_guess(candidates, count, name);
+    return refuse(from, "%s has no %s '%.80s'%s%s%s; it has %s", from->info->operator_name, what, name,
+                  guess < count ? ": did you mean '" : "", guess < count ? candidates[guess].name : "",
+                  guess < count ? "'?" : "", names);
+}
 
 static rmsnorm_status find_slot(const reading *from, bool input, const char *key, size_t *slot)
 {
     const rmsnorm_package_slot *const slots = input ? from->info->inputs : from->info->outputs;
     const size_t count = input ? from->info->input_count : from->info->output_count;
+    rmsnorm_js_candidate candidates[MOST_CANDIDATES];
     *slot = rmsnorm_js_slot_find(slots, count, key);
     if (*slot < count) {
         return RMSNORM_OK;
     }
-    char names[256] = "";
-    size_t length = 0;
-    for (size_t i = 0; i < count && length < sizeof names; i++) {
-        const int more = snprintf(names + length, sizeof names - length, "%s%s", i == 0 ? "" : ", ", slots[i].key);
-        length += more < 0 ? 0 : (size_t)more;
+    const size_t shown = count < MOST_CANDIDATES ? count : MOST_CANDIDATES;
+    for (size_t i = 0; i < shown; i++) {
+        candidates[i] = (rmsnorm_js_candidate){slots[i].key, slots[i].onnx};
     }
-    const size_t guess = rmsnorm_js_slot_guess(slots, count, key);
-    return refuse(from, "%s has no %s '%.80s'%s%s%s; it has %s", from->info->name, input ? "input" : "output", key,
-                  guess < count ? ": did you mean '" : "", guess < count ? slots[guess].key : "",
-                  guess < count ? "'?" : "", names);
+    return refuse_name(from, input ? "input" : "output", key, candidates, shown);
+}
+
+static rmsnorm_status find_attribute(const reading *from, const rmsnorm_operator *op, const char *name,
+                                     const rmsnorm_attribute **attribute)
+{
+    rmsnorm_js_candidate candidates[MOST_CANDIDATES];
+    size_t shown = 0;
+    for (size_t i = 0; i < op->attribute_count; i++) {
+        if (strcmp(op->attributes[i].name, name) == 0) {
+            *attribute = &op->attributes[i];
+            return RMSNORM_OK;
+        }
+        if (shown < MOST_CANDIDATES) {
+            candidates[shown++] = (rmsnorm_js_candidate){op->attributes[i].name, NULL};
+        }
+    }
+    return refuse_name(from, "attribute", name, candidates, shown);
 }
 
 /* ---- Inputs ---------------------------------------------------------------------------------- */
@@ -62,14 +93,14 @@ static rmsnorm_status find_slot(const reading *from, bool input, const char *key
 static rmsnorm_status read_shape(const reading *from, const char *key, const json_t *shape, rmsnorm_tensor *tensor)
 {
     if (!json_is_array(shape) || json_array_size(shape) > RMSNORM_MAX_RANK) {
-        return refuse(from, "%s: the shape of '%s' is no list of at most %d dims", from->info->name, key,
+        return refuse(from, "%s: the shape of '%s' is no list of at most %d dims", from->info->operator_name, key,
                       RMSNORM_MAX_RANK);
     }
     tensor->rank = (int32_t)json_array_size(shape);
     for (size_t i = 0; i < json_array_size(shape); i++) {
         const json_t *const dim = json_array_get(shape, i);
         if (!json_is_integer(dim) || json_integer_value(dim) < 0) {
-            return refuse(from, "%s: dim %zu of '%s' is no whole number from 0 on", from->info->name, i, key);
+            return refuse(from, "%s: dim %zu of '%s' is no whole number from 0 on", from->info->operator_name, i, key);
         }
         tensor->dims[i] = json_integer_value(dim);
     }
@@ -87,8 +118,8 @@ static rmsnorm_status read_input(const reading *from, const char *key, const jso
     const char *const type = json_string_value(json_object_get(json, "dtype"));
     tensor->dtype = rmsnorm_dtype_from_name(type);
     if (tensor->dtype == RMSNORM_UNDEFINED) {
-        return refuse(from, "%s: the type of '%s' is '%.40s'; allowed: float32, float16", from->info->name, key,
-                      type == NULL ? "" : type);
+        return refuse(from, "%s: the type of '%s' is '%.40s'; allowed: float32, float16", from->info->operator_name,
+                      key, type == NULL ? "" : type);
     }
     from->to->request.inputs[slot] = tensor;
     return read_shape(from, key, json_object_get(json, "shape"), tensor);
@@ -123,8 +154,8 @@ static rmsnorm_status read_in_place(const reading *from, const char *output, con
         return status;
     }
     if (from->to->request.inputs[at] == NULL) {
-        return refuse(from, "%s: '%s' is to share the buffer of '%s', which is not given", from->info->name, output,
-                      input);
+        return refuse(from, "%s: '%s' is to share the buffer of '%s', which is not given", from->info->operator_name,
+                      output, input);
     }
     from->to->request.in_place[to] = (int)at + 1;
     return RMSNORM_OK;
@@ -162,31 +193,27 @@ static bool read_float(const json_t *json, float *value)
     return true;
 }
 
-static bool is_float(const rmsnorm_operator *op, const char *name)
-{
-    for (size_t i = 0; i < op->attribute_count; i++) {
-        if (strcmp(op->attributes[i].name, name) == 0) {
-            return op->attributes[i].kind == RMSNORM_ATTRIBUTE_FLOAT;
-        }
-    }
-    return false;
-}
-
 static rmsnorm_status read_attribute(const reading *from, const rmsnorm_operator *op, const char *name,
                                      const json_t *json)
 {
     rmsnorm_attributes *const attributes = &from->to->attributes;
-    float value;
+    const rmsnorm_attribute *attribute;
     if (op == NULL) {
         return refuse(from, "%s is no operator of this library: its attributes are the manifest's defaults",
-                      from->info->name);
+                      from->info->operator_name);
     }
-    if (is_float(op, name)) {
-        return !read_float(json, &value) ? refuse(from, "%s: the attribute '%s' is no number", from->info->name, name)
-                                         : pass_on(from, rmsnorm_attributes_set_float(op, attributes, name, value));
+    const rmsnorm_status status = find_attribute(from, op, name, &attribute);
+    if (status != RMSNORM_OK) {
+        return status;
+    }
+    if (attribute->kind == RMSNORM_ATTRIBUTE_FLOAT) {
+        float value;
+        return !read_float(json, &value)
+                   ? refuse(from, "%s: the attribute '%s' is no number", from->info->operator_name, name)
+                   : pass_on(from, rmsnorm_attributes_set_float(op, attributes, name, value));
     }
     return !json_is_integer(json)
-               ? refuse(from, "%s: the attribute '%.80s' is no whole number", from->info->name, name)
+               ? refuse(from, "%s: the attribute '%s' is no whole number", from->info->operator_name, name)
                : pass_on(from, rmsnorm_attributes_set_int(op, attributes, name, json_integer_value(json)));
 }
 
@@ -194,10 +221,10 @@ static rmsnorm_status read_tunable(const reading *from, const char *name, const 
 {
     rmsnorm_request *const request = &from->to->request;
     if (request->tunable_count == RMSNORM_MAX_TUNABLES) {
-        return refuse(from, "%s: more than %d tunables", from->info->name, RMSNORM_MAX_TUNABLES);
+        return refuse(from, "%s: more than %d tunables", from->info->operator_name, RMSNORM_MAX_TUNABLES);
     }
     if (!json_is_integer(json)) {
-        return refuse(from, "%s: the tunable '%.80s' is no whole number", from->info->name, name);
+        return refuse(from, "%s: the tunable '%.80s' is no whole number", from->info->operator_name, name);
     }
     request->tunables[request->tunable_count++] = (rmsnorm_tunable){name, json_integer_value(json)};
     return RMSNORM_OK;
@@ -206,7 +233,7 @@ static rmsnorm_status read_tunable(const reading *from, const char *name, const 
 static rmsnorm_status read_limit(const reading *from, const char *name, const json_t *json)
 {
     if (!json_is_integer(json) || json_integer_value(json) < 0) {
-        return refuse(from, "%s: the device's '%.80s' is no whole number from 0 on", from->info->name, name);
+        return refuse(from, "%s: the device's '%.80s' is no whole number from 0 on", from->info->operator_name, name);
     }
     return pass_on(from, rmsnorm_device_profile_set(&from->to->device, name, (uint64_t)json_integer_value(json)));
 }

@@ -1,6 +1,4 @@
 // cache.js: what the loader keeps between two runs. Nothing of it is trusted: what comes out is checked like what is fetched.
-import { RequestError } from "../errors.js";
-
 const DEFAULT_NAME = "rmsnorm";
 
 /**
@@ -47,6 +45,14 @@ function forgiving(cache) {
     };
 }
 
+/** What the option takes. */
+export const CACHE = {
+    takes: "a name, false, or an object with get and put",
+    is: (cache) =>
+        cache === false || (typeof cache === "string" && cache !== "") ||
+        (typeof cache === "object" && typeof cache?.get === "function" && typeof cache.put === "function"),
+};
+
 /**
  * @param {string | false | PackageCache | undefined} cache
  * @returns {Promise<PackageCache>}
@@ -56,13 +62,10 @@ export async function openCache(cache) {
     if (cache === false || (cache === undefined && (inNode || !globalThis.caches))) {
         return NONE;
     }
-    if (typeof cache === "object" && typeof cache?.get === "function" && typeof cache.put === "function") {
+    if (typeof cache === "object") {
         return forgiving(cache);
     }
     const name = cache ?? DEFAULT_NAME;
-    if (typeof name !== "string" || name === "") {
-        throw new RequestError("cache is neither a name, nor false, nor an object with get and put");
-    }
     if (inNode) {
         const { openFolderCache } = await import("./folder-cache.js");
         return forgiving(await openFolderCache(name));

@@ -2,7 +2,7 @@
 import { NetworkError, PackageError, RmsnormError } from "../errors.js";
 import { isLoopback, isSafe } from "./source.js";
 
-const REDIRECTS = 8;
+const REDIRECTS = 5;
 /** Longer than that nobody wants to look at a progress bar; the Hub's windows have 300 seconds. */
 const LONGEST_WAIT = 60_000;
 const LONGEST_BACKOFF = 8_000;

@@ -4,16 +4,35 @@ import { FILE_LIMIT } from "./metadata.js";
 /** Through a variable: a bundler for browsers would look for a literal's module, and find none. */
 const load = (name) => import(/* webpackIgnore: true */ /* @vite-ignore */ name);
 
+/** With its parents, one by one: Node's own way there never ends under /proc. */
+async function makeFolder(folder, { mkdir }, { dirname }) {
+    const make = () => mkdir(folder).catch((error) => {
+        if (error.code !== "EEXIST") {
+            throw error;
+        }
+    });
+    try {
+        await make();
+    } catch (error) {
+        if (error.code !== "ENOENT" || dirname(folder) === folder) {
+            throw error;
+        }
+        await makeFolder(dirname(folder), { mkdir }, { dirname });
+        await make();
+    }
+}
+
 /**
  * @param {string} folder is made when it is not there
  * @returns {Promise<import("./cache.js").PackageCache>}
  */
 export async function openFolderCache(folder) {
-    const { mkdir, open, rename, rm, writeFile } = await load("node:fs/promises");
-    const { dirname, join } = await load("node:path");
+    const fs = await load("node:fs/promises");
+    const path = await load("node:path");
+    const { open, rename, rm, writeFile } = fs;
     return {
         async get(key) {
-            const file = await open(join(folder, key));
+            const file = await open(path.join(folder, key));
             try {
                 const { size } = await file.stat();
                 return size <= FILE_LIMIT ? new Uint8Array(await file.readFile()) : undefined;
@@ -22,12 +41,12 @@ export async function openFolderCache(folder) {
             }
         },
         async put(key, data) {
-            const path = join(folder, key);
-            const draft = `${path}.${crypto.randomUUID()}`;
-            await mkdir(dirname(path), { recursive: true });
+            const file = path.join(folder, key);
+            const draft = `${file}.${crypto.randomUUID()}`;
+            await makeFolder(path.dirname(file), fs, path);
             try {
                 await writeFile(draft, data, { flag: "wx" });
-                await rename(draft, path); // a reader sees all of the file or none
+                await rename(draft, file); // a reader sees all of the file or none
             } catch (error) {
                 await rm(draft, { force: true });
                 throw error;

@@ -3,8 +3,8 @@ import { DigestError, PackageError, RequestError } from "../errors.js";
 
 export const METADATA = "metadata.json";
 export const FILE_LIMIT = 4 << 20;
-export const PACKAGE_LIMIT = 16 << 20;
-const FILES_LIMIT = 256;
+export const PACKAGE_LIMIT = 32 << 20;
+export const FILES_LIMIT = 256;
 
 /** Names that mean a file of one folder on every system and in every URL, and nothing else. */
 const PLAIN_NAME = /^[A-Za-z0-9_-][A-Za-z0-9._-]{0,254}$/;

@@ -6,7 +6,7 @@ const PACKAGE_FOLDER = "build/webgpu/";
 const REPOSITORY = /^[A-Za-z0-9][A-Za-z0-9._-]{0,95}\/[A-Za-z0-9][A-Za-z0-9._-]{0,95}$/;
 const COMMIT = /^[0-9a-f]{40}$/;
 /** Repositories are of a type, and it is in their addresses; kernels moved from "model" to a type of their own. */
-const PREFIXES = { kernel: "kernels/", model: "" };
+export const PREFIXES = { kernel: "kernels/", model: "" };
 
 export const isCommit = (text) => typeof text === "string" && COMMIT.test(text);
 
@@ -50,18 +50,7 @@ function parseRevision(options) {
     if (revision !== undefined && !isCommit(revision)) {
         throw new RequestError("revision is no commit; allowed: all its 40 hexadecimal digits, in lower case");
     }
-    if (version !== undefined && !(Number.isSafeInteger(version) && version >= 1)) {
-        throw new RequestError("version is no integer from 1 on");
-    }
     return revision ?? `v${version}`;
-}
-
-function parseToken(token) {
-    // A message of fetch about a header that is none would repeat it.
-    if (token !== undefined && !(typeof token === "string" && /^[\x21-\x7e]+$/.test(token))) {
-        throw new RequestError("token is no text of visible ASCII characters");
-    }
-    return token;
 }
 
 /**
@@ -82,7 +71,7 @@ function parseToken(token) {
  */
 export function parseSource(source, options) {
     const endpoint = parseAddress(options.endpoint ?? HUB, "endpoint");
-    const common = { token: parseToken(options.token), tokenOrigin: endpoint.origin };
+    const common = { token: options.token, tokenOrigin: endpoint.origin };
     if (typeof source === "string" && REPOSITORY.test(source)) {
         return { ...common, ...repositoryPlace(source, endpoint, options) };
     }
@@ -99,9 +88,6 @@ export function parseSource(source, options) {
 
 function repositoryPlace(id, endpoint, options) {
     const type = options.repositoryType ?? "kernel";
-    if (!Object.hasOwn(PREFIXES, type)) {
-        throw new RequestError(`repositoryType is none; allowed: ${Object.keys(PREFIXES).join(", ")}`);
-    }
     const revision = parseRevision(options);
     const host = encodeURIComponent(endpoint.host + endpoint.pathname.slice(0, -1));
     return {
