@@ -645,6 +645,30 @@ static void relaxed_chains_in_the_standard_operator(void **state)
     build_end(b);
 }
 
+/* Relaxed mode may round less, never more: rows that are scaled in float are not rounded to float16 before. */
+static void relaxed_mode_adds_no_rounding(void **state)
+{
+    (void)state;
+    static const char *const nodes[] = {"SimplifiedLayerNormalization(x, gamma) = y",
+                                        "Cast(x) = wide; RMSNormalization(wide, gamma) = y"};
+    for (int target = 0; target < 2; target++) {
+        build *const b = begin(23, RMSNORM_FLOAT16, "2,3,8");
+        (void)build_constant(b, "small", RMSNORM_DOUBLE, "", "0.0009765625");
+        static const line lines[] = {
+            {"Cast to=1", "x", "wide"},        {"Mul", "wide,wide", "sq"},      {"ReduceMean", "sq,axes", "mean"},
+            {"Cast to=11", "mean", "precise"}, {"Add", "precise,small", "sum"}, {"Sqrt", "sum", "root"},
+            {"Cast to=1", "root", "plain"},    {"Div", "wide,plain", "rows"},   {"Cast to=1", "gamma", "factor"},
+            {"Mul", "rows,factor", "scaled"},  {"Cast to=10", "scaled", "y"}};
+        LINES(b, lines);
+        build_output(b, "y");
+        rewritten_infer(b);
+        fuse(b, target == 0 ? RMSNORM_TARGET_RMSNORM : RMSNORM_TARGET_ONNX, true);
+        assert_string_equal(build_nodes(b, 0), nodes[target]);
+        assert_string_equal(only_finding(b)->reason, "the statistics are rounded to float on the way");
+        build_end(b);
+    }
+}
+
 /* More elements than a block of lanes: the sums of floats and doubles are exact or as good. */
 static void long_rows(void **state)
 {
@@ -1257,6 +1281,7 @@ int main(void)
         cmocka_unit_test(f51_ones_are_shared),
         cmocka_unit_test(f53_errors_shrink),
         cmocka_unit_test(relaxed_chains_in_the_standard_operator),
+        cmocka_unit_test(relaxed_mode_adds_no_rounding),
         cmocka_unit_test(long_rows),
         cmocka_unit_test(f56_stash_types),
         cmocka_unit_test(centered_rows_are_a_layer_normalization),
