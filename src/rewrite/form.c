@@ -109,13 +109,14 @@ typedef struct search {
 
 static void consider(search *s, const rmsnorm_form *form)
 {
-    if (!is_runnable(s->ir, s->chain, s->target, form) ||
-        !is_same(s->chain, of_chain(s->ir, s->chain, form->covered), of_form(s->ir, form))) {
+    const rounding wanted = of_chain(s->ir, s->chain, form->covered), given = of_form(s->ir, form);
+    if (!is_runnable(s->ir, s->chain, s->target, form) || !is_same(s->chain, wanted, given)) {
         return;
     }
     const int casts =
         (form->input != s->chain->raw) + (form->scale != RMSNORM_NO_INDEX && form->scale != s->chain->raw_scale);
     rmsnorm_form candidate = *form;
+    candidate.unrounded = wanted.before_scale != given.before_scale;
     candidate.left = casts + (int)(s->chain->tail_count - form->covered);
     const bool tie =
         s->found && candidate.left == s->best.left && form->kind == s->preferred && s->best.kind != s->preferred;

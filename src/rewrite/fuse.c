@@ -144,7 +144,9 @@ static rmsnorm_status replace_chain(fusion *f, const rmsnorm_chain *chain, const
             rmsnorm_ir_sweep(ir, ir->nodes[nodes[i]].shown.inputs[slot], nodes, MOST_NODES, &count);
         }
     }
-    return report_chain(ir, nodes, count, &made, chain->rounding != NULL ? chain->rounding : "");
+    const char *const rows = form->unrounded ? ", and so are the rows before the scale" : "";
+    return report_chain(ir, nodes, count, &made,
+                        chain->rounding != NULL ? rmsnorm_ir_format(ir, "%s%s", chain->rounding, rows) : "");
 }
 
 static rmsnorm_status fuse_chain(fusion *f, size_t mean)
