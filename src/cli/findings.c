@@ -35,25 +35,25 @@ static const char *output_name(const rmsnorm_ir *ir, const rmsnorm_ir_node *node
     return "";
 }
 
-const char *rmsnorm_cli_node_words(const rmsnorm_ir *ir, size_t index, char text[RMSNORM_CLI_NODE_WORDS])
+const char *rmsnorm_cli_node_words(const rmsnorm_ir *ir, size_t node, char text[RMSNORM_CLI_NODE_WORDS])
 {
-    const rmsnorm_ir_node *node = rmsnorm_ir_node_at(ir, index);
-    const bool named = node->name[0] != '\0';
+    const rmsnorm_ir_node *shown = rmsnorm_ir_node_at(ir, node);
+    const bool named = shown->name[0] != '\0';
     text[0] = '\0';
-    rmsnorm_cli_append(text, RMSNORM_CLI_NODE_WORDS, "%.80s%s '%.240s'", node->op_type, named ? "" : " of",
-                       named ? node->name : output_name(ir, node));
+    rmsnorm_cli_append(text, RMSNORM_CLI_NODE_WORDS, "%.80s%s '%.240s'", shown->op_type, named ? "" : " of",
+                       named ? shown->name : output_name(ir, shown));
     rmsnorm_cli_clean(text);
     return text;
 }
 
-json_t *rmsnorm_cli_node_json(const rmsnorm_ir *ir, size_t index)
+json_t *rmsnorm_cli_node_json(const rmsnorm_ir *ir, size_t node)
 {
-    const rmsnorm_ir_node *node = rmsnorm_ir_node_at(ir, index);
+    const rmsnorm_ir_node *shown = rmsnorm_ir_node_at(ir, node);
     json_t *entry = json_object();
-    (void)json_object_set_new(entry, "name", rmsnorm_cli_json_text(node->name));
-    (void)json_object_set_new(entry, "op_type", rmsnorm_cli_json_text(node->op_type));
-    (void)json_object_set_new(entry, "domain", rmsnorm_cli_json_text(rmsnorm_cli_domain(node->domain)));
-    (void)json_object_set_new(entry, "output", rmsnorm_cli_json_text(output_name(ir, node)));
+    (void)json_object_set_new(entry, "name", rmsnorm_cli_json_text(shown->name));
+    (void)json_object_set_new(entry, "op_type", rmsnorm_cli_json_text(shown->op_type));
+    (void)json_object_set_new(entry, "domain", rmsnorm_cli_json_text(rmsnorm_cli_domain(shown->domain)));
+    (void)json_object_set_new(entry, "output", rmsnorm_cli_json_text(output_name(ir, shown)));
     return entry;
 }
 

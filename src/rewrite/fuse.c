@@ -28,9 +28,8 @@ static bool choose(const fusion *f, const rmsnorm_chain *chain, bool standard, r
 /* ---- Whether to raise the opset -------------------------------------------------------------- */
 
 /* Marks what goes when a chain is fused. Casts and constants that go with it mean the same at every opset. */
-static void mark(const rmsnorm_ir *ir, const rmsnorm_chain *chain, const rmsnorm_form *form, bool *going)
+static void mark(const rmsnorm_chain *chain, const rmsnorm_form *form, bool *going)
 {
-    (void)ir;
     for (size_t i = 0; i < chain->node_count; i++) {
         going[chain->nodes[i]] = true;
     }
@@ -49,7 +48,7 @@ static bool gains(const fusion *f, size_t mean, bool *going)
         (chain.rounding != NULL && !f->options.relaxed) || !choose(f, &chain, true, &with, &reason)) {
         return false;
     }
-    mark(f->ir, &chain, &with, going);
+    mark(&chain, &with, going);
     return !choose(f, &chain, false, &without, &reason) || with.left < without.left;
 }
 
