@@ -259,6 +259,11 @@ static rmsnorm_status set_opsets(const intake *in)
         RMSNORM_TRY(pass_on(in, rmsnorm_ir_set_opset(document->ir, "", 1)));
         rmsnorm_ir_fix_opset(document->ir, "the model's IR version has no opsets");
     }
+    for (size_t i = 0; i < proto->n_functions; i++) {
+        const char *const name = proto->functions[i]->name;
+        RMSNORM_TRY(
+            pass_on(in, rmsnorm_ir_add_function(document->ir, proto->functions[i]->domain, name != NULL ? name : "")));
+    }
     if (proto->n_functions > 0) {
         rmsnorm_ir_fix_opset(document->ir, "the model defines functions");
     } else if (proto->n_training_info > 0) {
