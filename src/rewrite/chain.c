@@ -260,8 +260,11 @@ static bool follow(walk *w, size_t *value, const char *what, size_t *user)
             return true;
         }
         const size_t after = rmsnorm_ir_output(w->ir, *user, 0);
-        if (after == RMSNORM_NO_INDEX || !take(w, *user)) {
+        if (after == RMSNORM_NO_INDEX) {
             return refuse(w, "%s is cast to nothing", what);
+        }
+        if (!take(w, *user)) {
+            return false;
         }
         *value = after;
     }
@@ -388,8 +391,11 @@ static bool find_product(walk *w, size_t value, bool inverse)
     if (!turned && !check_scaled(w, node, scaled)) {
         return false;
     }
-    if (result == RMSNORM_NO_INDEX || !take(w, node)) {
+    if (result == RMSNORM_NO_INDEX) {
         return refuse(w, "%s has no output", rmsnorm_ir_label(w->ir, node).text);
+    }
+    if (!take(w, node)) {
+        return false;
     }
     if (turned) {
         return find_product(w, result, true);
