@@ -122,9 +122,13 @@ static rmsnorm_status load_small(const intake *in, const char *where, const Onnx
                                  rmsnorm_tensor *type)
 {
     const char *name;
-    return is_small(proto, type)
-               ? rmsnorm_tensor_proto_convert(where, proto, true, &in->document->external, type, &name)
-               : RMSNORM_OK;
+    if (!is_small(proto, type)) {
+        return RMSNORM_OK;
+    }
+    const rmsnorm_status status =
+        rmsnorm_tensor_proto_convert(where, proto, true, &in->document->external, type, &name);
+    return status == RMSNORM_NOT_FOUND ? RMSNORM_OK
+                                       : status; /* a data file that is not there: the numbers are not known */
 }
 
 /* ---- Values ---------------------------------------------------------------------------------- */
