@@ -103,7 +103,8 @@ static void test_hostile_locations_are_refused(void **state)
     assert_int_equal(rmsnorm_document_save(document, path_of("beside.onnx"), NULL), RMSNORM_OK);
     make_folder("elsewhere");
     expect_refusal(rmsnorm_document_save(document, path_of("elsewhere/m.onnx"), NULL), RMSNORM_NOT_FOUND, "absent.bin");
-    assert_int_equal(unlink(path_of("beside.onnx")), 0);
+    assert_int_equal(remove(path_of("beside.onnx")), 0);
+    assert_int_equal(remove(path_of("elsewhere")), 0);
     rmsnorm_document_free(document);
     char longest[5000];
     memset(longest, 'a', sizeof longest - 1);
