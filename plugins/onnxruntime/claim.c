@@ -104,7 +104,7 @@ static bool plan_input(const claim *c, size_t index, char **name, rmsnorm_tensor
     return constant->data != NULL;
 }
 
-static OrtStatus *add_plan(claim *c, const rmsnorm_ir_node *node, const rmsnorm_operator *op,
+static OrtStatus *add_plan(claim *c, const rmsnorm_ir_node *node, const char *name, const rmsnorm_operator *op,
                            const rmsnorm_attributes *attributes)
 {
     plugin_plan *const plan = calloc(1, sizeof *plan);
@@ -116,7 +116,7 @@ static OrtStatus *add_plan(claim *c, const rmsnorm_ir_node *node, const rmsnorm_
     plugin_kernel *const kernel = &plan->kernel;
     plugin_kernel_init(kernel, c->provider->runtime->api, &c->provider->options, op);
     kernel->attributes = *attributes;
-    snprintf(kernel->name, sizeof kernel->name, "%s", node->name);
+    snprintf(kernel->name, sizeof kernel->name, "%s", name);
     bool good = true;
     for (size_t i = 0; i < PLUGIN_SLOTS; i++) {
         kernel->inputs[i] = kernel->outputs[i] = PLUGIN_OMITTED;
@@ -246,11 +246,14 @@ static OrtStatus *claim_group(claim *c, size_t made)
     if (nodes == NULL) {
         return no_memory(c);
     }
+    size_t last = c->group[0];
     for (size_t i = 0; i < c->group_count; i++) {
         nodes[i] = c->graph.nodes[rmsnorm_ir_node_at(c->graph.ir, c->group[i])->origin];
+        last = c->group[i] > last ? c->group[i] : last;
     }
-    PLUGIN_TRY(add_plan(c, node, op, &attributes));
-    tell(c, "rmsnorm: claims %s \"%s\", fused from %zu nodes", op->name, node->name, c->group_count);
+    const char *const name = rmsnorm_ir_node_at(c->graph.ir, last)->name; /* the new one's is not the model's */
+    PLUGIN_TRY(add_plan(c, node, name, op, &attributes));
+    tell(c, "rmsnorm: claims %s \"%s\", fused from %zu nodes", op->name, name, c->group_count);
     return c->provider->runtime->ep_api->EpGraphSupportInfo_AddNodesToFuse(c->support, nodes, c->group_count, NULL);
 }
 
@@ -293,7 +296,7 @@ static OrtStatus *claim_node(claim *c, size_t index)
         tell(c, "rmsnorm: leaves %s \"%s\": nothing uses its result", op->name, node->name);
         return NULL;
     }
-    PLUGIN_TRY(add_plan(c, node, op, &attributes));
+    PLUGIN_TRY(add_plan(c, node, node->name, op, &attributes));
     tell(c, "rmsnorm: claims %s \"%s\", compiled", op->name, node->name);
     return runtime->ep_api->EpGraphSupportInfo_AddNodesToFuse(c->support, &original, 1, NULL);
 }
