@@ -58,6 +58,11 @@ typedef struct bench_timing {
     size_t samples;
 } bench_timing;
 
+/* Microseconds, from some point on. */
+double bench_now(void);
+/* Sorts the samples, at least one. */
+void bench_summarize(double *samples, size_t count, bench_timing *timing);
+
 enum { BENCH_OURS, BENCH_ORT, BENCH_MEMCPY, BENCH_COPY, BENCH_STREAM, BENCH_CONTENDERS };
 
 typedef struct bench_result {

@@ -22,7 +22,7 @@ static const bench_contender *const contenders[BENCH_CONTENDERS] = {
     [BENCH_STREAM] = &bench_stream_copy,
 };
 
-static double now_us(void)
+double bench_now(void)
 {
     struct timespec time;
     clock_gettime(CLOCK_MONOTONIC, &time);
@@ -42,7 +42,7 @@ static int compare(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static void summarize(double *samples, size_t count, bench_timing *timing)
+void bench_summarize(double *samples, size_t count, bench_timing *timing)
 {
     qsort(samples, count, sizeof samples[0], compare);
     timing->samples = count;
@@ -56,11 +56,11 @@ static void summarize(double *samples, size_t count, bench_timing *timing)
 static double sample(const bench_contender *contender, const running *run)
 {
     contender->call(run->state);
-    const double start = now_us();
+    const double start = bench_now();
     for (int i = 0; i < run->calls; i++) {
         contender->call(run->state);
     }
-    return (now_us() - start) / run->calls;
+    return (bench_now() - start) / run->calls;
 }
 
 /* One call to warm up, one to see how long it is. */
@@ -79,9 +79,9 @@ static bool start(const bench_contender *contender, running *run, bool threads)
 static size_t sample_all(bool threads, double seconds, const bench_result *result, running runs[BENCH_CONTENDERS])
 {
     const struct timespec rest = {0, REST_NS};
-    const double end = now_us() + seconds * 1e6;
+    const double end = bench_now() + seconds * 1e6;
     size_t count = 0;
-    while (count < SAMPLES_MAXIMUM && (count < SAMPLES_MINIMUM || now_us() < end)) {
+    while (count < SAMPLES_MAXIMUM && (count < SAMPLES_MINIMUM || bench_now() < end)) {
         for (int i = 0; i < BENCH_CONTENDERS; i++) {
             /* Each round begins with another one, so that nobody always follows the same. */
             const int c = (int)((count + (size_t)i) % BENCH_CONTENDERS);
@@ -125,7 +125,7 @@ bool bench_measure(const bench_case *what, double seconds, bench_result *result,
     const size_t count = good ? sample_all(what->threads > 1, seconds, result, runs) : 0;
     for (int c = 0; c < BENCH_CONTENDERS; c++) {
         if (good && result->timings[c].ran) {
-            summarize(runs[c].samples, count, &result->timings[c]);
+            bench_summarize(runs[c].samples, count, &result->timings[c]);
         }
         if (runs[c].state != NULL) {
             contenders[c]->release(runs[c].state);

@@ -23,24 +23,30 @@ bool bench_ort_good(const bench_ort_session *session, OrtStatus *status, char wh
 }
 
 /* The library stays loaded for good: its threads may not be gone yet when a session is closed. */
-static bool load(bench_ort_session *session, char why[256])
+const OrtApiBase *bench_ort_load(char why[256])
 {
     const char *const chosen = getenv("RMSNORM_ORT_LIBRARY");
     const char *const path = chosen != NULL && chosen[0] != '\0' ? chosen : "libonnxruntime.so.1";
     void *const library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     if (library == NULL) {
         snprintf(why, 256, "ONNX Runtime is not there: %s", dlerror());
-        return false;
+        return NULL;
     }
     const OrtApiBase *(*base)(void);
     void *const symbol = dlsym(library, "OrtGetApiBase");
     memcpy(&base, &symbol, sizeof base);
-    session->api = symbol != NULL ? base()->GetApi(API_VERSION) : NULL;
-    if (session->api == NULL) {
+    if (symbol == NULL || base()->GetApi(API_VERSION) == NULL) {
         snprintf(why, 256, "%s is no ONNX Runtime of version 1.%d or later", path, API_VERSION);
-        return false;
+        return NULL;
     }
-    return true;
+    return base();
+}
+
+static bool load(bench_ort_session *session, char why[256])
+{
+    const OrtApiBase *const base = bench_ort_load(why);
+    session->api = base != NULL ? base->GetApi(API_VERSION) : NULL;
+    return base != NULL;
 }
 
 static ONNXTensorElementDataType type_of(rmsnorm_dtype dtype)

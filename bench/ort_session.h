@@ -22,6 +22,9 @@ typedef struct bench_ort_session {
 /* Asks for a provider, threads, a profile: on session->options, before the session is made. */
 typedef bool bench_ort_configure(const bench_ort_session *session, const bench_case *what, char why[256]);
 
+/* The runtime of the environment's RMSNORM_ORT_LIBRARY, else the system's libonnxruntime.so.1; NULL with a sentence. */
+const OrtApiBase *bench_ort_load(char why[256]);
+
 /* The library is that of the environment's RMSNORM_ORT_LIBRARY, else the system's libonnxruntime.so.1. false: a sentence is in
  * `why`, and the session, zero before, is to be closed all the same. */
 bool bench_ort_open(bench_ort_session *session, const bench_case *what, const bench_data *data,
