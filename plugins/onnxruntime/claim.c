@@ -114,7 +114,7 @@ static OrtStatus *add_plan(claim *c, const rmsnorm_ir_node *node, const char *na
     plan->next = c->provider->plans;
     c->provider->plans = plan;
     plugin_kernel *const kernel = &plan->kernel;
-    plugin_kernel_init(kernel, c->provider->runtime->api, &c->provider->options, op);
+    plugin_kernel_init(kernel, c->provider->runtime, &c->provider->options, op);
     kernel->attributes = *attributes;
     snprintf(kernel->name, sizeof kernel->name, "%s", name);
     bool good = true;
@@ -277,7 +277,9 @@ static OrtStatus *claim_node(claim *c, size_t index)
     }
     if (rmsnorm_ir_resolve(c->graph.ir, index, &op, &attributes) != RMSNORM_OK ||
         !is_runnable(c, node, op, &attributes)) {
-        tell(c, "rmsnorm: leaves %s \"%s\": %s", node->op_type, node->name, rmsnorm_last_error());
+        const char *const why = rmsnorm_last_error(); /* it may begin with the node's name */
+        const char *const rest = strncmp(why, "node \"", 6) == 0 ? strstr(why, "\": ") : NULL;
+        tell(c, "rmsnorm: leaves %s \"%s\": %s", node->op_type, node->name, rest != NULL ? rest + 3 : why);
         return NULL;
     }
     if (is_disabled(c, op)) {

@@ -227,7 +227,7 @@ static OrtStatus *check_types(const plugin_kernel *kernel, const OrtKernelInfo *
 
 enum { MOST_ATTRIBUTES = 8 };
 
-/* The node's attributes as they stand, whether or not the contract takes them. */
+/* The node's attributes as they stand, whether or not the contract takes them; defaults too: a kernel without a schema has none. */
 static size_t copy_attributes(const plugin_kernel *kernel, const OrtKernelInfo *info, OrtOpAttr *copies[MOST_ATTRIBUTES])
 {
     const OrtApi *const api = kernel->api;
@@ -237,12 +237,15 @@ static size_t copy_attributes(const plugin_kernel *kernel, const OrtKernelInfo *
         const bool is_int = attribute->kind == RMSNORM_ATTRIBUTE_INT;
         int64_t whole;
         float real;
-        if (is_int ? passed(api, api->KernelInfoGetAttribute_int64(info, attribute->name, &whole))
-                   : passed(api, api->KernelInfoGetAttribute_float(info, attribute->name, &real))) {
-            const void *const value = is_int ? (const void *)&whole : (const void *)&real;
-            count += passed(api, api->CreateOpAttr(attribute->name, value, 1, is_int ? ORT_OP_ATTR_INT : ORT_OP_ATTR_FLOAT,
-                                                   &copies[count]));
+        if (is_int && !passed(api, api->KernelInfoGetAttribute_int64(info, attribute->name, &whole))) {
+            whole = attribute->default_int;
         }
+        if (!is_int && !passed(api, api->KernelInfoGetAttribute_float(info, attribute->name, &real))) {
+            real = attribute->default_float;
+        }
+        const void *const value = is_int ? (const void *)&whole : (const void *)&real;
+        count += passed(api, api->CreateOpAttr(attribute->name, value, 1, is_int ? ORT_OP_ATTR_INT : ORT_OP_ATTR_FLOAT,
+                                               &copies[count]));
     }
     return count;
 }
@@ -289,7 +292,7 @@ static OrtStatus *find_options(const plugin_custom_op *custom, const OrtKernelIn
         PLUGIN_TRY(custom->runtime->newer->kernel_provider(info, &provider));
         *options = ((const plugin_provider *)provider)->options;
     }
-    return NULL;
+    return plugin_options_check(custom->runtime->api, options);
 }
 
 static OrtStatus *ORT_API_CALL create_kernel(const OrtCustomOp *self, const OrtApi *api, const OrtKernelInfo *info,
@@ -302,7 +305,7 @@ static OrtStatus *ORT_API_CALL create_kernel(const OrtCustomOp *self, const OrtA
     if (kernel == NULL) {
         return plugin_fail(api, ORT_FAIL, "rmsnorm: no memory is left");
     }
-    plugin_kernel_init(&kernel->kernel, custom->runtime->api, &options, custom->op);
+    plugin_kernel_init(&kernel->kernel, custom->runtime, &options, custom->op);
     OrtStatus *status = plugin_kernel_read(&kernel->kernel, info);
     if (status != NULL) {
         kernel->other = find_other(&kernel->kernel, info);

@@ -18,6 +18,7 @@ typedef struct plugin_options {
 
 typedef struct plugin_kernel {
     const OrtApi *api;
+    const plugin_api *newer; /* or NULL */
     plugin_options options;
     const rmsnorm_operator *op;
     rmsnorm_attributes attributes;
@@ -30,7 +31,7 @@ typedef struct plugin_kernel {
 } plugin_kernel;
 
 /* Slots are indices, as in a node that was not fused. */
-void plugin_kernel_init(plugin_kernel *kernel, const OrtApi *api, const plugin_options *options,
+void plugin_kernel_init(plugin_kernel *kernel, const plugin_runtime *runtime, const plugin_options *options,
                         const rmsnorm_operator *op);
 void plugin_kernel_finish(plugin_kernel *kernel);
 
@@ -47,5 +48,7 @@ OrtStatus *plugin_kernel_refuse(const plugin_kernel *kernel, rmsnorm_status stat
 
 /* All cores, the best instruction set, nothing disabled, told as information. */
 plugin_options plugin_options_default(void);
+/* Refuses an unknown RMSNORM_ISA of the environment. */
+OrtStatus *plugin_options_check(const OrtApi *api, const plugin_options *options);
 
 #endif

@@ -27,7 +27,15 @@ struct plugin_kernel_table {
 typedef OrtStatus *(ORT_API_CALL *plugin_kernel_create)(void *state, const OrtKernelInfo *info,
                                                         plugin_kernel_table **kernel);
 
-/* OrtEpApi with what follows its members of 1.23. */
+/* OrtApi with what follows its members of 1.23. */
+typedef struct plugin_api {
+    OrtApi known;
+    void *between[24];
+    OrtStatus *(ORT_API_CALL *tensor_shape)(const OrtValue *value, ONNXTensorElementDataType *element,
+                                            const int64_t **dims, size_t *rank); /* the dims stay the value's */
+} plugin_api;
+
+/* OrtEpApi with what follows. */
 typedef struct plugin_ep_api {
     OrtEpApi known;
     void *create_hardware_device, *release_hardware_device;

@@ -89,7 +89,7 @@ OrtStatus *plugin_options_read(const plugin_runtime *runtime, const OrtSessionOp
         return refuse_option(api, "log", value, "0 or 1");
     }
     options->level = there && log ? ORT_LOGGING_LEVEL_WARNING : ORT_LOGGING_LEVEL_INFO;
-    return NULL;
+    return plugin_options_check(api, options);
 }
 
 /* ---- The provider ---------------------------------------------------------------------------- */

@@ -33,7 +33,7 @@ static OrtStatus *ORT_API_CALL create_kernel(void *state, const OrtKernelInfo *i
     kernel->table.version = PLUGIN_REGISTRY_API;
     kernel->table.compute = compute;
     kernel->table.release = release;
-    plugin_kernel_init(&kernel->kernel, maker->runtime->api, &((const plugin_provider *)provider)->options, maker->op);
+    plugin_kernel_init(&kernel->kernel, maker->runtime, &((const plugin_provider *)provider)->options, maker->op);
     OrtStatus *const status = plugin_kernel_read(&kernel->kernel, info);
     if (status != NULL) {
         free(kernel);

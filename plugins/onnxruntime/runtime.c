@@ -60,6 +60,7 @@ OrtStatus *plugin_runtime_find(const OrtApiBase *base, plugin_runtime *runtime, 
                            rmsnorm_version());
     }
     if (base->GetApi(PLUGIN_REGISTRY_API) != NULL) {
+        runtime->newer_api = (const plugin_api *)base->GetApi(PLUGIN_REGISTRY_API);
         runtime->newer = (const plugin_ep_api *)runtime->ep_api;
     }
     return NULL;

@@ -10,7 +10,8 @@
 typedef struct plugin_runtime {
     const OrtApi *api;
     const OrtEpApi *ep_api;
-    const plugin_ep_api *newer; /* ep_api, where it is long enough; else NULL */
+    const plugin_api *newer_api; /* api and ep_api, where they are long enough; else NULL */
+    const plugin_ep_api *newer;
 } plugin_runtime;
 
 /* NULL, or a status that says which versions would do. A runtime that gives no table at all gives no status either, since

@@ -11,6 +11,7 @@
 const OrtApi *ort;
 OrtEnv *env;
 const OrtApiBase *ort_base;
+const char *rig_save_to;
 
 /* ---- The runtime ----------------------------------------------------------------------------- */
 
@@ -150,6 +151,9 @@ OrtStatus *rig_session(rig_mode mode, const bytes *model, const char *option, Or
     OrtSessionOptions *options;
     expect_good(ort->CreateSessionOptions(&options));
     expect_good(ort->SetIntraOpNumThreads(options, 2));
+    if (rig_save_to != NULL) {
+        expect_good(ort->SetOptimizedModelFilePath(options, rig_save_to));
+    }
     if (mode == RIG_PROVIDER || mode == RIG_COMPILED) {
         use_library(mode == RIG_PROVIDER ? provider_library : compiled_library);
         append_provider(options, option);
