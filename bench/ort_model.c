@@ -354,7 +354,8 @@ static bool profile_runs(bench_run *run, side *s, int which, const char *prefix,
         }
     }
     TRY(run->api->SessionEndProfiling(s->session, run->allocator, &name));
-    const bool read = bench_profile_read(name, PROFILED, run->report->kinds[which], &run->report->kind_counts[which], why);
+    const bool read =
+        bench_profile_read(name, PROFILED, run->report->kinds[which], &run->report->kind_counts[which], why);
     (void)unlink(name);
     TRY(run->api->AllocatorFree(run->allocator, name));
     return read;
@@ -383,8 +384,8 @@ static bool profile(bench_run *run, int which, char why[256])
         snprintf(why, 256, "out of memory");
         return false;
     }
-    snprintf(prefix, sizeof prefix, "%s/rmsnorm-ort-bench-%ld-%d", folder != NULL && folder[0] != '\0' ? folder : "/tmp",
-             (long)getpid(), which);
+    snprintf(prefix, sizeof prefix, "%s/rmsnorm-ort-bench-%ld-%d",
+             folder != NULL && folder[0] != '\0' ? folder : "/tmp", (long)getpid(), which);
     const bool fine = profile_runs(run, s, which, prefix, why);
     close_side(run, s);
     free(s);

@@ -7,8 +7,8 @@
 
 typedef struct bench_model_request {
     const char *path, *plugin;
-    bool custom;              /* as custom operators; else as execution provider */
-    const char *const *dims;  /* "NAME=16", for symbolic dims; others are 1 */
+    bool custom;             /* as custom operators; else as execution provider */
+    const char *const *dims; /* "NAME=16", for symbolic dims; others are 1 */
     size_t dim_count;
     const char *const *options; /* "NAME=VALUE", of the provider */
     size_t option_count;
@@ -31,10 +31,10 @@ typedef struct bench_model_report {
     bench_timing timings[BENCH_MODEL_SIDES];
     bench_model_kind kinds[BENCH_MODEL_SIDES][BENCH_MODEL_KINDS]; /* the longest first */
     size_t kind_counts[BENCH_MODEL_SIDES];
-    char said[BENCH_MODEL_SAID]; /* lines: what the plug-in claims, and leaves */
+    char said[BENCH_MODEL_SAID];  /* lines: what the plug-in claims, and leaves */
     size_t outputs, outputs_same; /* all of them; with the same bits */
-    double difference, relative; /* the largest |a - b|, and that by the largest |b| of its output */
-    char output[128];            /* where it is */
+    double difference, relative;  /* the largest |a - b|, and that by the largest |b| of its output */
+    char output[128];             /* where it is */
 } bench_model_report;
 
 /* false: a sentence is in `why`. */

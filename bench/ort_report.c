@@ -13,7 +13,8 @@ static double ratio(const bench_model_report *report)
 
 static void print_kinds(FILE *file, const bench_model_report *report, int side)
 {
-    fprintf(file, "\n%s, by kind of node, per run:\n", side == BENCH_MODEL_ALONE ? "ONNX Runtime alone" : "with the plug-in");
+    fprintf(file, "\n%s, by kind of node, per run:\n",
+            side == BENCH_MODEL_ALONE ? "ONNX Runtime alone" : "with the plug-in");
     for (size_t i = 0; i < report->kind_counts[side]; i++) {
         const bench_model_kind *const kind = &report->kinds[side][i];
         fprintf(file, "  %-40s %6.4g x %10.1f us  %s\n", kind->op, kind->nodes, kind->microseconds, kind->provider);
@@ -27,8 +28,9 @@ void bench_model_print_text(FILE *file, const bench_model_request *request, cons
     fprintf(file, "whole runs, us          median     quartiles\n");
     for (int i = 0; i < BENCH_MODEL_SIDES; i++) {
         const bench_timing *const timing = &report->timings[i];
-        fprintf(file, "  %-18s %10.1f     %.1f..%.1f\n", i == BENCH_MODEL_ALONE ? "ONNX Runtime alone" : "with the plug-in",
-                timing->median, timing->quartile_low, timing->quartile_high);
+        fprintf(file, "  %-18s %10.1f     %.1f..%.1f\n",
+                i == BENCH_MODEL_ALONE ? "ONNX Runtime alone" : "with the plug-in", timing->median,
+                timing->quartile_low, timing->quartile_high);
     }
     fprintf(file, "  %.2f times as fast\n", ratio(report));
     for (int i = 0; i < BENCH_MODEL_SIDES; i++) {

@@ -219,9 +219,8 @@ static bool has_disabled(const claim *c, const rmsnorm_operator *op)
     for (size_t i = 0; i < c->group_count; i++) {
         const rmsnorm_operator *part;
         rmsnorm_attributes attributes;
-        disabled = disabled ||
-                   (rmsnorm_ir_resolve(c->graph.ir, c->group[i], &part, &attributes) == RMSNORM_OK &&
-                    is_disabled(c, part));
+        disabled = disabled || (rmsnorm_ir_resolve(c->graph.ir, c->group[i], &part, &attributes) == RMSNORM_OK &&
+                                is_disabled(c, part));
     }
     return disabled;
 }

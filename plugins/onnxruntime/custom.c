@@ -172,7 +172,8 @@ static OrtStatus *ORT_API_CALL infer(const OrtCustomOp *self, OrtShapeInferConte
     for (size_t i = 0; i < op->output_count; i++) {
         outputs[i] = &tensors[1][i];
     }
-    const rmsnorm_status status = rmsnorm_infer(op, &attributes, inputs, op->input_count, outputs, op->output_count, NULL);
+    const rmsnorm_status status =
+        rmsnorm_infer(op, &attributes, inputs, op->input_count, outputs, op->output_count, NULL);
     if (status != RMSNORM_OK) {
         return plugin_fail(api, plugin_code(status), "%s", rmsnorm_last_error());
     }
@@ -215,20 +216,22 @@ static OrtStatus *check_types(const plugin_kernel *kernel, const OrtKernelInfo *
     for (size_t i = 0; i < kernel->input_count && i < count; i++) {
         rmsnorm_tensor *const tensor = &tensors[0][i];
         tensor->rank = RMSNORM_UNKNOWN;
-        if (passed(kernel->api, input_type(kernel->api, info, i, &tensor->dtype)) && tensor->dtype != RMSNORM_UNDEFINED) {
+        if (passed(kernel->api, input_type(kernel->api, info, i, &tensor->dtype)) &&
+            tensor->dtype != RMSNORM_UNDEFINED) {
             inputs[i] = tensor;
         }
     }
     outputs[0] = &tensors[1][0];
-    const rmsnorm_status status = rmsnorm_infer(kernel->op, &kernel->attributes, inputs, kernel->input_count, outputs,
-                                                1, NULL);
+    const rmsnorm_status status =
+        rmsnorm_infer(kernel->op, &kernel->attributes, inputs, kernel->input_count, outputs, 1, NULL);
     return status == RMSNORM_OK ? NULL : plugin_kernel_refuse(kernel, status);
 }
 
 enum { MOST_ATTRIBUTES = 8 };
 
 /* The node's attributes as they stand, whether or not the contract takes them; defaults too: a kernel without a schema has none. */
-static size_t copy_attributes(const plugin_kernel *kernel, const OrtKernelInfo *info, OrtOpAttr *copies[MOST_ATTRIBUTES])
+static size_t copy_attributes(const plugin_kernel *kernel, const OrtKernelInfo *info,
+                              OrtOpAttr *copies[MOST_ATTRIBUTES])
 {
     const OrtApi *const api = kernel->api;
     size_t count = 0;

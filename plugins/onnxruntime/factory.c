@@ -172,7 +172,7 @@ static void release(factory *f)
 }
 
 OrtStatus *CreateEpFactories(const char *name, const OrtApiBase *base, const OrtLogger *logger,
-                                    OrtEpFactory **factories, size_t most, size_t *count)
+                             OrtEpFactory **factories, size_t most, size_t *count)
 {
     (void)name;
     (void)logger;

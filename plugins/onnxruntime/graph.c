@@ -26,12 +26,12 @@ static OrtStatus *checked(const plugin_graph *graph, rmsnorm_status status)
 }
 
 /* Room for `count` elements of the type that `to` points to. */
-#define TAKE(graph, to, count)                                                    \
-    do {                                                                          \
-        (to) = plugin_arena_take(&(graph)->arena, (count), sizeof *(to));         \
-        if ((to) == NULL) {                                                       \
-            return no_memory(graph);                                              \
-        }                                                                         \
+#define TAKE(graph, to, count)                                            \
+    do {                                                                  \
+        (to) = plugin_arena_take(&(graph)->arena, (count), sizeof *(to)); \
+        if ((to) == NULL) {                                               \
+            return no_memory(graph);                                      \
+        }                                                                 \
     } while (0)
 
 /* ---- Names ----------------------------------------------------------------------------------- */
@@ -102,7 +102,8 @@ static OrtStatus *read_type(plugin_graph *graph, const OrtValueInfo *info, rmsno
 
 static bool is_small(const rmsnorm_tensor *type)
 {
-    const bool kept = rmsnorm_dtype_size(type->dtype) != 0 || type->dtype == RMSNORM_INT64 || type->dtype == RMSNORM_INT32;
+    const bool kept =
+        rmsnorm_dtype_size(type->dtype) != 0 || type->dtype == RMSNORM_INT64 || type->dtype == RMSNORM_INT32;
     int64_t count = 1;
     for (int32_t i = 0; i < type->rank && count >= 0; i++) {
         count = type->dims[i] < 0 || type->dims[i] > SMALL ? -1 : count * type->dims[i];

@@ -108,8 +108,9 @@ static void begin(call *c, const plugin_kernel *kernel, OrtKernelContext *contex
 
 static OrtStatus *refuse_rank(const plugin_kernel *kernel, size_t rank)
 {
-    return plugin_fail(kernel->api, ORT_INVALID_ARGUMENT, "node \"%s\": %s: a tensor has %zu dims; at most %d are taken",
-                       kernel->name, kernel->op->name, rank, RMSNORM_MAX_RANK);
+    return plugin_fail(kernel->api, ORT_INVALID_ARGUMENT,
+                       "node \"%s\": %s: a tensor has %zu dims; at most %d are taken", kernel->name, kernel->op->name,
+                       rank, RMSNORM_MAX_RANK);
 }
 
 /* By a copy of the shape that the runtime makes. */
@@ -193,7 +194,7 @@ static rmsnorm_status shape_outputs(call *c)
     for (size_t i = 0; i < kernel->output_count; i++) {
         rmsnorm_tensor *const output = &c->tensors[1][i];
         const bool statistic = skip ? i == 1 || i == 2 : i == 1;
-        output->dtype = !statistic                                                    ? scale->dtype
+        output->dtype = !statistic                                                 ? scale->dtype
                         : !skip && kernel->attributes.stash_type == RMSNORM_DOUBLE ? RMSNORM_DOUBLE
                                                                                    : RMSNORM_FLOAT;
         output->rank = input->rank;
@@ -211,8 +212,8 @@ static OrtStatus *make_output(call *c, size_t slot)
     const OrtApi *const api = c->kernel->api;
     rmsnorm_tensor *const tensor = &c->tensors[1][slot];
     OrtValue *value;
-    PLUGIN_TRY(api->KernelContext_GetOutput(c->context, c->kernel->outputs[slot], tensor->dims, (size_t)tensor->rank,
-                                            &value));
+    PLUGIN_TRY(
+        api->KernelContext_GetOutput(c->context, c->kernel->outputs[slot], tensor->dims, (size_t)tensor->rank, &value));
     return value != NULL ? api->GetTensorMutableData(value, &tensor->data) : NULL;
 }
 

@@ -26,8 +26,9 @@ typedef struct plugin_kernel {
     size_t input_count;
     size_t outputs[PLUGIN_SLOTS];
     size_t output_count;
-    rmsnorm_tensor constants[PLUGIN_SLOTS]; /* of slots without index: a tensor, or no data. Their data is the kernel's */
-    char name[128];                         /* the node's, for sentences */
+    rmsnorm_tensor
+        constants[PLUGIN_SLOTS]; /* of slots without index: a tensor, or no data. Their data is the kernel's */
+    char name[128];              /* the node's, for sentences */
 } plugin_kernel;
 
 /* Slots are indices, as in a node that was not fused. */

@@ -77,8 +77,9 @@ OrtStatus *plugin_options_read(const plugin_runtime *runtime, const OrtSessionOp
     }
     PLUGIN_TRY(read_option(api, session, "disable", value, &there));
     if (there && !read_disabled(value, options)) {
-        return refuse_option(api, "disable", value, "a list of operators with commas between them, as "
-                                                    "SimplifiedLayerNormalization,RMSNormalization");
+        return refuse_option(api, "disable", value,
+                             "a list of operators with commas between them, as "
+                             "SimplifiedLayerNormalization,RMSNormalization");
     }
     PLUGIN_TRY(read_option(api, session, "fuse", value, &there));
     if (there && !read_switch(value, &options->fuse)) {
@@ -106,8 +107,8 @@ static OrtStatus *ORT_API_CALL get_registry(OrtEp *self, const plugin_registry *
     return NULL;
 }
 
-OrtStatus *plugin_provider_create(const plugin_runtime *runtime, const plugin_options *options,
-                                  const OrtLogger *logger, const plugin_registry *registry, OrtEp **ep)
+OrtStatus *plugin_provider_create(const plugin_runtime *runtime, const plugin_options *options, const OrtLogger *logger,
+                                  const plugin_registry *registry, OrtEp **ep)
 {
     plugin_provider *const provider = calloc(1, sizeof *provider);
     if (provider == NULL) {

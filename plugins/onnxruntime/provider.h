@@ -24,8 +24,8 @@ typedef struct plugin_provider {
 OrtStatus *plugin_options_read(const plugin_runtime *runtime, const OrtSessionOptions *session,
                                plugin_options *options);
 
-OrtStatus *plugin_provider_create(const plugin_runtime *runtime, const plugin_options *options,
-                                  const OrtLogger *logger, const plugin_registry *registry, OrtEp **ep);
+OrtStatus *plugin_provider_create(const plugin_runtime *runtime, const plugin_options *options, const OrtLogger *logger,
+                                  const plugin_registry *registry, OrtEp **ep);
 void plugin_provider_release(OrtEp *ep);
 
 /* Of the table. */

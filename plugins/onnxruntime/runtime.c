@@ -17,10 +17,14 @@ OrtStatus *plugin_fail(const OrtApi *api, OrtErrorCode code, const char *format,
 OrtErrorCode plugin_code(rmsnorm_status status)
 {
     switch (status) {
-    case RMSNORM_OK: return ORT_OK;
-    case RMSNORM_UNSUPPORTED: return ORT_NOT_IMPLEMENTED;
-    case RMSNORM_INVALID_ARGUMENT: return ORT_INVALID_ARGUMENT;
-    default: return ORT_EP_FAIL;
+    case RMSNORM_OK:
+        return ORT_OK;
+    case RMSNORM_UNSUPPORTED:
+        return ORT_NOT_IMPLEMENTED;
+    case RMSNORM_INVALID_ARGUMENT:
+        return ORT_INVALID_ARGUMENT;
+    default:
+        return ORT_EP_FAIL;
     }
 }
 
@@ -46,11 +50,11 @@ OrtStatus *plugin_runtime_find(const OrtApiBase *base, plugin_runtime *runtime, 
         const OrtApi *const api = any_table(base);
         const char *const version = base->GetVersionString != NULL ? base->GetVersionString() : NULL;
         *known = api != NULL;
-        return api == NULL ? NULL
-                           : plugin_fail(api, ORT_NOT_IMPLEMENTED,
-                                         "rmsnorm %s: this ONNX Runtime is %s; 1.%d or later is needed",
-                                         rmsnorm_version(), version != NULL ? version : "of an unknown version",
-                                         PLUGIN_OLDEST_API);
+        return api == NULL
+                   ? NULL
+                   : plugin_fail(api, ORT_NOT_IMPLEMENTED,
+                                 "rmsnorm %s: this ONNX Runtime is %s; 1.%d or later is needed", rmsnorm_version(),
+                                 version != NULL ? version : "of an unknown version", PLUGIN_OLDEST_API);
     }
     *known = true;
     runtime->ep_api = runtime->api->GetEpApi();

@@ -25,12 +25,12 @@ OrtStatus *plugin_fail(const OrtApi *api, OrtErrorCode code, const char *format,
 OrtErrorCode plugin_code(rmsnorm_status status);
 
 /* Leaves a function that returns OrtStatus*. */
-#define PLUGIN_TRY(expression)                    \
-    do {                                          \
-        OrtStatus *const status_ = (expression);  \
-        if (status_ != NULL) {                    \
-            return status_;                       \
-        }                                         \
+#define PLUGIN_TRY(expression)                   \
+    do {                                         \
+        OrtStatus *const status_ = (expression); \
+        if (status_ != NULL) {                   \
+            return status_;                      \
+        }                                        \
     } while (0)
 
 #endif

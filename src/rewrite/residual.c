@@ -237,10 +237,12 @@ static bool check_rest(residual *r)
     const bool reordered = r->inner != RMSNORM_NO_INDEX && rmsnorm_ir_output(r->ir, r->inner, 0) != RMSNORM_NO_INDEX &&
                            r->skip != rmsnorm_ir_input(r->ir, r->inner, 0) &&
                            r->skip != rmsnorm_ir_input(r->ir, r->inner, 1);
-    r->given_up = rmsnorm_ir_format(
-        r->ir, "%s%s%s", narrow ? "the sum is no longer rounded before the norm" : "",
-        narrow && r->op->kind == RMSNORM_RMS_NORMALIZATION ? ", nor are the rows before gamma" : "",
-        !reordered ? "" : narrow ? ", and bias is added last instead of first" : "bias is added last instead of first");
+    r->given_up =
+        rmsnorm_ir_format(r->ir, "%s%s%s", narrow ? "the sum is no longer rounded before the norm" : "",
+                          narrow && r->op->kind == RMSNORM_RMS_NORMALIZATION ? ", nor are the rows before gamma" : "",
+                          !reordered ? ""
+                          : narrow   ? ", and bias is added last instead of first"
+                                     : "bias is added last instead of first");
     return true;
 }
 

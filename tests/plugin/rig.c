@@ -154,13 +154,18 @@ OrtStatus *rig_session(rig_mode mode, const bytes *model, const char *option, Or
     if (rig_save_to != NULL) {
         expect_good(ort->SetOptimizedModelFilePath(options, rig_save_to));
     }
-    if (mode == RIG_PROVIDER || mode == RIG_COMPILED) {
-        use_library(mode == RIG_PROVIDER ? provider_library : compiled_library);
+    OrtStatus *status = NULL;
+    if (mode == RIG_AFTER_GPU) {
+        status = ort->SessionOptionsAppendExecutionProvider(options, "WebGPU", NULL, NULL, 0);
+    }
+    if (mode != RIG_ALONE && mode != RIG_CUSTOM) {
+        use_library(mode == RIG_COMPILED ? compiled_library : provider_library);
         append_provider(options, option);
-    } else if (mode == RIG_CUSTOM) {
+    }
+    if (mode == RIG_CUSTOM || mode == RIG_BOTH) {
         expect_good(ort->RegisterCustomOpsLibrary_V2(options, PLUGIN_LIBRARY));
     }
-    OrtStatus *const status = ort->CreateSessionFromArray(env, model->data, model->size, options, session);
+    status = status != NULL ? status : ort->CreateSessionFromArray(env, model->data, model->size, options, session);
     ort->ReleaseSessionOptions(options);
     return status;
 }
@@ -251,9 +256,15 @@ void fill_tensor(rmsnorm_tensor *tensor, uint32_t seed)
         uint32_t bits;
         memcpy(&bits, &narrow, sizeof bits);
         switch (tensor->dtype) {
-        case RMSNORM_FLOAT: ((float *)tensor->data)[i] = narrow; break;
-        case RMSNORM_DOUBLE: ((double *)tensor->data)[i] = number; break;
-        case RMSNORM_BFLOAT16: ((uint16_t *)tensor->data)[i] = (uint16_t)(bits >> 16); break;
+        case RMSNORM_FLOAT:
+            ((float *)tensor->data)[i] = narrow;
+            break;
+        case RMSNORM_DOUBLE:
+            ((double *)tensor->data)[i] = number;
+            break;
+        case RMSNORM_BFLOAT16:
+            ((uint16_t *)tensor->data)[i] = (uint16_t)(bits >> 16);
+            break;
         default: /* float16, 2^-5 .. 2^1 */
             ((uint16_t *)tensor->data)[i] =
                 (uint16_t)((state >> 31) << 15 | (10U + (state >> 8) % 6U) << 10 | (state >> 16 & 0x3ffU));
@@ -289,9 +300,12 @@ double element_of(const rmsnorm_tensor *tensor, size_t index)
 {
     const uint16_t *const halves = tensor->data;
     switch (tensor->dtype) {
-    case RMSNORM_FLOAT: return (double)((const float *)tensor->data)[index];
-    case RMSNORM_DOUBLE: return ((const double *)tensor->data)[index];
-    case RMSNORM_FLOAT16: return half_value(halves[index]);
+    case RMSNORM_FLOAT:
+        return (double)((const float *)tensor->data)[index];
+    case RMSNORM_DOUBLE:
+        return ((const double *)tensor->data)[index];
+    case RMSNORM_FLOAT16:
+        return half_value(halves[index]);
     default: {
         const uint32_t bits = (uint32_t)halves[index] << 16;
         float value;

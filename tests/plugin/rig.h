@@ -13,7 +13,9 @@ typedef enum rig_mode {
     RIG_ALONE,    /* the runtime's own kernels */
     RIG_PROVIDER, /* the plug-in as execution provider */
     RIG_COMPILED, /* the same, told that the runtime has no kernel registries: as 1.23 */
-    RIG_CUSTOM    /* the plug-in as custom operators */
+    RIG_CUSTOM,   /* the plug-in as custom operators */
+    RIG_BOTH,     /* provider and custom operators */
+    RIG_AFTER_GPU /* the provider, behind the runtime's own for WebGPU */
 } rig_mode;
 
 extern const OrtApi *ort;

@@ -163,8 +163,8 @@ static void casts_keep_their_order_at_any_opset(void **state)
     put_value(&graph, GRAPH_OUTPUT, "y", RMSNORM_FLOAT16, NULL);
     put_value(&graph, GRAPH_OUTPUT, "blocks_raising_the_opset", RMSNORM_FLOAT16, NULL);
     named inputs[] = {{"x", make_tensor(RMSNORM_FLOAT16, "5,48", 1)}};
-    check(&graph, inputs, 1, (const char *const[]){"y", "blocks_raising_the_opset"}, 2,
-          "claims RMSNormalization \"", 1e-3);
+    check(&graph, inputs, 1, (const char *const[]){"y", "blocks_raising_the_opset"}, 2, "claims RMSNormalization \"",
+          1e-3);
 }
 
 /* The cast of gamma is used by all three, and the second layer stands between it and the third. */
@@ -220,7 +220,8 @@ static void an_addition_goes_into_the_norm(void **state)
     put_value(&graph, GRAPH_OUTPUT, "y", RMSNORM_FLOAT, NULL);
     put_value(&graph, GRAPH_OUTPUT, "sum", RMSNORM_FLOAT, NULL);
     put_value(&graph, GRAPH_OUTPUT, "r", RMSNORM_FLOAT, NULL);
-    named inputs[] = {{"x", make_tensor(RMSNORM_FLOAT, "2,5,48", 1)}, {"skip", make_tensor(RMSNORM_FLOAT, "2,5,48", 2)}};
+    named inputs[] = {{"x", make_tensor(RMSNORM_FLOAT, "2,5,48", 1)},
+                      {"skip", make_tensor(RMSNORM_FLOAT, "2,5,48", 2)}};
     check(&graph, inputs, 2, (const char *const[]){"y", "sum", "r"}, 3,
           "claims SkipSimplifiedLayerNormalization \"y\", fused from 2 nodes", 2e-6);
 }
@@ -239,7 +240,8 @@ static void residual_bias_and_chain_are_one_node(void **state)
     put_constant(&graph, "gamma", RMSNORM_FLOAT, "48", 3);
     put_constant(&graph, "bias", RMSNORM_FLOAT, "48", 4);
     put_value(&graph, GRAPH_OUTPUT, "y", RMSNORM_FLOAT, NULL);
-    named inputs[] = {{"x", make_tensor(RMSNORM_FLOAT, "2,5,48", 1)}, {"skip", make_tensor(RMSNORM_FLOAT, "2,5,48", 2)}};
+    named inputs[] = {{"x", make_tensor(RMSNORM_FLOAT, "2,5,48", 1)},
+                      {"skip", make_tensor(RMSNORM_FLOAT, "2,5,48", 2)}};
     check(&graph, inputs, 2, (const char *const[]){"y"}, 1, "fused from 8 nodes", 2e-6);
 }
 
@@ -321,7 +323,8 @@ static bytes two_norms(void)
 
 static void run_with(const bytes *model, const char *option, const char *wanted)
 {
-    named inputs[] = {{"x", make_tensor(RMSNORM_FLOAT, "64,4096", 1)}, {"skip", make_tensor(RMSNORM_FLOAT, "64,4096", 2)}};
+    named inputs[] = {{"x", make_tensor(RMSNORM_FLOAT, "64,4096", 1)},
+                      {"skip", make_tensor(RMSNORM_FLOAT, "64,4096", 2)}};
     named expected = {.name = "y"}, got = {.name = "y"};
     OrtSession *session;
     run_model(RIG_PROVIDER, model, inputs, 2, &expected, 1);

@@ -161,8 +161,7 @@ static void refusals_name_the_node_and_what_is_allowed(void **state)
         OrtSession *session;
         named got = {.name = "y"};
         expect_good(rig_session(modes[m], &model, NULL, &session));
-        expect_status(rig_run(session, inputs, 2, &got, 1),
-                      "node \"the norm\": SimplifiedLayerNormalization: scale");
+        expect_status(rig_run(session, inputs, 2, &got, 1), "node \"the norm\": SimplifiedLayerNormalization: scale");
         ort->ReleaseSession(session);
     }
     release_results(inputs, 2);
@@ -221,6 +220,16 @@ static void two_sessions_share_a_gamma(void **state)
     ort->ReleaseSession(sessions[1]);
     release_results(&got[1], 1);
     release_results(inputs, 2);
+    release(&model);
+}
+
+/* The runtime takes one set of custom operators a domain, and the provider brings one for com.microsoft. */
+static void both_ways_at_once_are_refused(void **state)
+{
+    (void)state;
+    bytes model = norm_model("", RMSNORM_FLOAT16, 1, "2,8", "8");
+    OrtSession *session = NULL;
+    expect_status(rig_session(RIG_BOTH, &model, NULL, &session), "Domain already set");
     release(&model);
 }
 
@@ -325,6 +334,7 @@ int main(void)
         cmocka_unit_test(double_statistics_of_an_unknown_kind_stay_the_runtimes),
         cmocka_unit_test(types_of_no_kernel_are_refused_by_name),
         cmocka_unit_test(two_sessions_share_a_gamma),
+        cmocka_unit_test(both_ways_at_once_are_refused),
         cmocka_unit_test(sessions_come_and_go),
         cmocka_unit_test(many_runs_at_once_give_the_same_bits),
         cmocka_unit_test(the_optimized_model_can_be_saved),

@@ -76,7 +76,10 @@ static double half_number(uint16_t bits)
 
 static size_t element_size(rmsnorm_dtype dtype)
 {
-    return dtype == RMSNORM_INT64 ? 8 : dtype == RMSNORM_INT32 ? 4 : dtype == BUILD_BOOL ? 1 : rmsnorm_dtype_size(dtype);
+    return dtype == RMSNORM_INT64   ? 8
+           : dtype == RMSNORM_INT32 ? 4
+           : dtype == BUILD_BOOL    ? 1
+                                    : rmsnorm_dtype_size(dtype);
 }
 
 double evaluate_element(const rmsnorm_tensor *tensor, size_t index)
@@ -182,10 +185,7 @@ double evaluate_distance(rmsnorm_dtype dtype, double a, double b)
     if (!isfinite(a) || !isfinite(b)) {
         return (double)INFINITY;
     }
-    const int bits = dtype == RMSNORM_FLOAT16    ? 11
-                     : dtype == RMSNORM_BFLOAT16 ? 8
-                     : dtype == RMSNORM_FLOAT    ? 24
-                                                 : 53;
+    const int bits = dtype == RMSNORM_FLOAT16 ? 11 : dtype == RMSNORM_BFLOAT16 ? 8 : dtype == RMSNORM_FLOAT ? 24 : 53;
     const int lowest = dtype == RMSNORM_FLOAT16 ? -14 : dtype == RMSNORM_DOUBLE ? -1022 : -126;
     const double larger = fmax(fabs(a), fabs(b));
     const int exponent = ilogb(larger) > lowest ? ilogb(larger) : lowest;
@@ -310,8 +310,9 @@ static double first(double a, double b)
 static const struct {
     const char *op;
     combine combine;
-} elementwise[] = {{"Add", add},         {"Sub", subtract}, {"Mul", multiply},          {"Div", divide}, {"Pow", pow},
-                   {"Sqrt", square_root}, {"Neg", negative}, {"Reciprocal", reciprocal}, {"Cast", first}, {"Identity", first}};
+} elementwise[] = {{"Add", add},    {"Sub", subtract},     {"Mul", multiply}, {"Div", divide},
+                   {"Pow", pow},    {"Sqrt", square_root}, {"Neg", negative}, {"Reciprocal", reciprocal},
+                   {"Cast", first}, {"Identity", first}};
 
 /* Where an element of the result lies in an operand. */
 static size_t place_in(const rmsnorm_tensor *operand, const rmsnorm_tensor *result, size_t index)
@@ -429,8 +430,8 @@ static bool next_stage(evaluation *e, size_t node, computed *result)
         result->epsilon = (float)number;
         return constant && (double)result->epsilon == number;
     }
-    if (first_stage == SHIFTED && (rmsnorm_ir_is(e->ir, node, "Sqrt") ||
-                                   (power && is_number(b, &number) && (number == 0.5 || number == -0.5)))) {
+    if (first_stage == SHIFTED &&
+        (rmsnorm_ir_is(e->ir, node, "Sqrt") || (power && is_number(b, &number) && (number == 0.5 || number == -0.5)))) {
         *result = left;
         result->stage = number == -0.5 ? INVERSE : ROOT;
         return true;
@@ -634,7 +635,8 @@ static void run_node(evaluation *e, size_t node)
     static const struct {
         const char *op;
         void (*run)(evaluation *e, size_t node, computed *result);
-    } others[] = {{"ReduceMean", run_mean}, {"Constant", run_constant}, {"Shape", run_shape}, {"ConstantOfShape", run_zeros}};
+    } others[] = {
+        {"ReduceMean", run_mean}, {"Constant", run_constant}, {"Shape", run_shape}, {"ConstantOfShape", run_zeros}};
     computed result = {.stage = PLAIN};
     if (run_norm(e, node) || run_inside(e, node)) {
         return;

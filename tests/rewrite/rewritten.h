@@ -10,8 +10,8 @@ typedef struct rewritten {
     size_t node_count;
     evaluation *before;
     unsigned seed;
-    bool specials; /* NaN and infinities among the rows, too */
-    bool coarse;   /* numbers of 7 bits instead, so that float holds the square of a sum of three */
+    bool specials;    /* NaN and infinities among the rows, too */
+    bool coarse;      /* numbers of 7 bits instead, so that float holds the square of a sum of three */
     const char *what; /* for messages; may be NULL */
 } rewritten;
 

@@ -121,8 +121,9 @@ static void skip_simplified_layer_normalization(void **state)
                  (outputs & 4) != 0 ? ",sum" : "");
         snprintf(what, sizeof what, "skip (%s), %s, outputs %s, opset %d, to %d%s", skip, rmsnorm_dtype_name(t), names,
                  (int)opset, (int)to, bias ? ", with bias" : "");
-        (void)build_node(b, i % 5 == 0 ? "com.microsoft::SkipSimplifiedLayerNormalization"
-                                       : "com.microsoft::SkipSimplifiedLayerNormalization epsilon=0.001",
+        (void)build_node(b,
+                         i % 5 == 0 ? "com.microsoft::SkipSimplifiedLayerNormalization"
+                                    : "com.microsoft::SkipSimplifiedLayerNormalization epsilon=0.001",
                          bias ? "x,skip,gamma,bias" : "x,skip,gamma", slots);
         build_output(b, names);
         check(b, to, what, coarse, true);
@@ -139,7 +140,8 @@ static void a_statistic_from_an_operator(void **state)
         (void)build_value(b, "x", RMSNORM_FLOAT, "2,2,4");
         (void)build_value(b, "skip", RMSNORM_FLOAT, "2,2,4");
         (void)build_value(b, "gamma", RMSNORM_FLOAT, "4");
-        (void)build_node(b, "com.microsoft::SkipSimplifiedLayerNormalization epsilon=0.001", "x,skip,gamma", "y,,inv,sum");
+        (void)build_node(b, "com.microsoft::SkipSimplifiedLayerNormalization epsilon=0.001", "x,skip,gamma",
+                         "y,,inv,sum");
         build_output(b, "y,inv,sum");
         check(b, tos[i], "inv_std_var of the skip operator", false, false);
     }
@@ -188,7 +190,8 @@ static void expect_nodes(build *b, rmsnorm_conversion to, const char *nodes)
 static void f83_skip_with_a_sum(void **state)
 {
     (void)state;
-    build *b = begin(21, RMSNORM_FLOAT, "B,S,8", "com.microsoft::SkipSimplifiedLayerNormalization", "x,skip,gamma", "y,,,sum");
+    build *b =
+        begin(21, RMSNORM_FLOAT, "B,S,8", "com.microsoft::SkipSimplifiedLayerNormalization", "x,skip,gamma", "y,,,sum");
     expect_nodes(b, RMSNORM_TO_RMS_NORMALIZATION, "Add(x, skip) = sum; RMSNormalization(sum, gamma) = y");
     assert_int_equal(rmsnorm_ir_opset(b->ir, ""), 23);
     const size_t norm = b->ir->graphs[0].last;
@@ -196,12 +199,14 @@ static void f83_skip_with_a_sum(void **state)
     assert_int_equal(rmsnorm_ir_attribute(b->ir, norm, "axis")->i, -1);
     assert_string_equal(build_type(b, "sum"), "float:B,S,8");
     build_end(b);
-    b = begin(21, RMSNORM_FLOAT16, "B,S,8", "com.microsoft::SkipSimplifiedLayerNormalization", "x,skip,gamma,bias", "y,,,sum");
+    b = begin(21, RMSNORM_FLOAT16, "B,S,8", "com.microsoft::SkipSimplifiedLayerNormalization", "x,skip,gamma,bias",
+              "y,,,sum");
     rewritten_infer(b);
     assert_int_equal(rmsnorm_ir_convert(b->ir, RMSNORM_TO_SIMPLIFIED_LAYER_NORMALIZATION), RMSNORM_OK);
-    assert_string_equal(build_nodes(b, 0), "Cast(x) = y_Cast; Cast(skip) = y_Cast_1; Add(y_Cast, y_Cast_1) = y_Add; Cast(bias) = "
-                                           "y_Cast_2; Add(y_Add, y_Cast_2) = y_Add_1; Cast(y_Add_1) = sum; "
-                                           "SimplifiedLayerNormalization(y_Add_1, gamma) = y");
+    assert_string_equal(build_nodes(b, 0),
+                        "Cast(x) = y_Cast; Cast(skip) = y_Cast_1; Add(y_Cast, y_Cast_1) = y_Add; Cast(bias) = "
+                        "y_Cast_2; Add(y_Add, y_Cast_2) = y_Add_1; Cast(y_Add_1) = sum; "
+                        "SimplifiedLayerNormalization(y_Add_1, gamma) = y");
     assert_int_equal(rmsnorm_ir_opset(b->ir, ""), 21);
     build_end(b);
 }
@@ -247,9 +252,11 @@ static void round_trips(void **state)
         rmsnorm_dtype dtype;
         const char *op, *inputs, *nodes;
     } cases[] = {
-        {RMSNORM_FLOAT, "SimplifiedLayerNormalization epsilon=0.001", "x,gamma", "SimplifiedLayerNormalization(x, gamma) = y"},
+        {RMSNORM_FLOAT, "SimplifiedLayerNormalization epsilon=0.001", "x,gamma",
+         "SimplifiedLayerNormalization(x, gamma) = y"},
         {RMSNORM_FLOAT16, "SimplifiedLayerNormalization", "x,gamma", "SimplifiedLayerNormalization(x, gamma) = y"},
-        {RMSNORM_BFLOAT16, "SimplifiedLayerNormalization axis=2", "x,gamma", "SimplifiedLayerNormalization(x, gamma) = y"},
+        {RMSNORM_BFLOAT16, "SimplifiedLayerNormalization axis=2", "x,gamma",
+         "SimplifiedLayerNormalization(x, gamma) = y"},
         {RMSNORM_DOUBLE, "SimplifiedLayerNormalization", "x,gamma", "SimplifiedLayerNormalization(x, gamma) = y"},
         {RMSNORM_FLOAT, "RMSNormalization", "x,gamma", "RMSNormalization(x, gamma) = y"},
         {RMSNORM_FLOAT16, "RMSNormalization", "x,gamma", "RMSNormalization(x, gamma) = y"},
@@ -262,7 +269,8 @@ static void round_trips(void **state)
          "SkipSimplifiedLayerNormalization(x, skip, gamma, bias) = y"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        const int64_t opset = strncmp(cases[i].nodes, "RMS", 3) == 0 ? 23 : 18; /* from 23 on the standard's is preferred */
+        const int64_t opset =
+            strncmp(cases[i].nodes, "RMS", 3) == 0 ? 23 : 18; /* from 23 on the standard's is preferred */
         build *const b = begin(opset, cases[i].dtype, "2,3,8", cases[i].op, cases[i].inputs, "y");
         build_output(b, "y");
         rewritten_infer(b);
@@ -292,8 +300,8 @@ static void there_and_back(void **state)
         rewritten_infer(b);
         rewritten r = {.b = b, .seed = 1, .specials = true};
         rewritten_before(&r, NULL);
-        static const rmsnorm_conversion ways[] = {RMSNORM_TO_RMS_NORMALIZATION, RMSNORM_TO_SIMPLIFIED_LAYER_NORMALIZATION,
-                                                  RMSNORM_TO_DECOMPOSED};
+        static const rmsnorm_conversion ways[] = {RMSNORM_TO_RMS_NORMALIZATION,
+                                                  RMSNORM_TO_SIMPLIFIED_LAYER_NORMALIZATION, RMSNORM_TO_DECOMPOSED};
         for (size_t way = 0; way < 3; way++) {
             assert_int_equal(rmsnorm_ir_convert(b->ir, ways[way]), RMSNORM_OK);
             rewritten_check_graph(b, RMSNORM_TARGET_RMSNORM, "");
@@ -351,11 +359,13 @@ static void what_cannot_be_converted(void **state)
            "the rank of its input is not known");
     refuse(begin(9, RMSNORM_FLOAT, "*", op, "x,gamma", "y"), RMSNORM_TO_DECOMPOSED,
            "the rank of its input is not known, and before opset 11 axes are counted from the front");
-    refuse(begin(18, RMSNORM_FLOAT, "2,3,8", "SimplifiedLayerNormalization axis=3", "x,gamma", "y"), RMSNORM_TO_DECOMPOSED,
-           "its axis is no dim of its input");
-    refuse(begin(18, RMSNORM_FLOAT, "2,3,8", op, "x", "y"), RMSNORM_TO_DECOMPOSED, "it lacks an input or its first output");
-    refuse(begin(8, RMSNORM_FLOAT, "2,3,8", "com.microsoft::SkipSimplifiedLayerNormalization", "x,skip,gamma", "y,mean"),
-           RMSNORM_TO_DECOMPOSED, "the mean's zeros need opset 9, and the model's is older");
+    refuse(begin(18, RMSNORM_FLOAT, "2,3,8", "SimplifiedLayerNormalization axis=3", "x,gamma", "y"),
+           RMSNORM_TO_DECOMPOSED, "its axis is no dim of its input");
+    refuse(begin(18, RMSNORM_FLOAT, "2,3,8", op, "x", "y"), RMSNORM_TO_DECOMPOSED,
+           "it lacks an input or its first output");
+    refuse(
+        begin(8, RMSNORM_FLOAT, "2,3,8", "com.microsoft::SkipSimplifiedLayerNormalization", "x,skip,gamma", "y,mean"),
+        RMSNORM_TO_DECOMPOSED, "the mean's zeros need opset 9, and the model's is older");
     refuse(begin(18, RMSNORM_UNDEFINED, "2,3,8", op, "x,gamma", "y"), RMSNORM_TO_RMS_NORMALIZATION,
            "its element types are not known"); /* and the opset stays */
     build *b = begin(18, RMSNORM_FLOAT, "2,3,8", op, "x,gamma", "y");
@@ -365,7 +375,8 @@ static void what_cannot_be_converted(void **state)
     size_t count;
     const rmsnorm_finding *const found = rmsnorm_ir_findings(b->ir, &count);
     assert_true(count == 1 && !found->done);
-    assert_non_null(strstr(found->reason, "RMSNormalization needs opset 23, and the model's 18 cannot be raised: node \"z\": "));
+    assert_non_null(
+        strstr(found->reason, "RMSNormalization needs opset 23, and the model's 18 cannot be raised: node \"z\": "));
     assert_int_equal(rewritten_count(b, op), 1);
     build_end(b);
 }
@@ -376,9 +387,10 @@ static void an_unknown_rank(void **state)
     (void)state;
     build *b = begin(18, RMSNORM_FLOAT, "*", "SimplifiedLayerNormalization", "x,gamma", "y");
     build_output(b, "y");
-    expect_nodes(b, RMSNORM_TO_DECOMPOSED, "Mul(x, x) = y_Mul; ReduceMean(y_Mul, rmsnorm_axes) = y_ReduceMean; Add(y_ReduceMean, "
-                                           "rmsnorm_number) = y_Add; Sqrt(y_Add) = y_Sqrt; Reciprocal(y_Sqrt) = y_Reciprocal; "
-                                           "Mul(x, y_Reciprocal) = y_Mul_1; Mul(y_Mul_1, gamma) = y");
+    expect_nodes(b, RMSNORM_TO_DECOMPOSED,
+                 "Mul(x, x) = y_Mul; ReduceMean(y_Mul, rmsnorm_axes) = y_ReduceMean; Add(y_ReduceMean, "
+                 "rmsnorm_number) = y_Add; Sqrt(y_Add) = y_Sqrt; Reciprocal(y_Sqrt) = y_Reciprocal; "
+                 "Mul(x, y_Reciprocal) = y_Mul_1; Mul(y_Mul_1, gamma) = y");
     build_end(b);
 }
 

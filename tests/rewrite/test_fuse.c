@@ -157,8 +157,9 @@ static void a_scale_that_grows_the_result(void **state)
 static void what_only_resembles_a_norm(void **state)
 {
     (void)state;
-    static const line chain[] = {{"Pow", "x,two", "sq"},      {"ReduceMean axes=[-1]", "sq", "mean"}, {"Add", "mean,eps", "sum"},
-                                 {"Sqrt", "sum", "root"},     {"Div", "x,root", "rows"},              {"Mul", "rows,gamma", "y"}};
+    static const line chain[] = {{"Pow", "x,two", "sq"},     {"ReduceMean axes=[-1]", "sq", "mean"},
+                                 {"Add", "mean,eps", "sum"}, {"Sqrt", "sum", "root"},
+                                 {"Div", "x,root", "rows"},  {"Mul", "rows,gamma", "y"}};
     static const struct {
         size_t at;
         line line;
@@ -310,7 +311,8 @@ static void f44_casts(void **state)
         (void)build_node(b, "Cast to=1", "x", "wide");
         add_chain(b, "wide", "rows");
         const char *last = "rows";
-        const bool before = cases[i].before[0] != '\0', after = cases[i].after[0] != '\0', scale = cases[i].scale[0] != '\0';
+        const bool before = cases[i].before[0] != '\0', after = cases[i].after[0] != '\0',
+                   scale = cases[i].scale[0] != '\0';
         if (before) {
             last = !scale && !after ? "y" : "down";
             (void)build_node(b, cases[i].before, "rows", last);
@@ -352,9 +354,11 @@ static void f45_f119_targets(void **state)
     } cases[] = {
         {RMSNORM_FLOAT16, RMSNORM_TARGET_RMSNORM, "SimplifiedLayerNormalization(x, wide_gamma) = y"},
         {RMSNORM_FLOAT16, RMSNORM_TARGET_ORT_CPU, "SimplifiedLayerNormalization(x, wide_gamma) = y"},
-        {RMSNORM_FLOAT16, RMSNORM_TARGET_ORT_WEBGPU, "Cast(x) = wide; SimplifiedLayerNormalization(wide, wide_gamma) = y"},
+        {RMSNORM_FLOAT16, RMSNORM_TARGET_ORT_WEBGPU,
+         "Cast(x) = wide; SimplifiedLayerNormalization(wide, wide_gamma) = y"},
         {RMSNORM_FLOAT16, RMSNORM_TARGET_ONNX, "Cast(x) = wide; RMSNormalization(wide, wide_gamma) = y"},
-        {RMSNORM_BFLOAT16, RMSNORM_TARGET_ORT_CPU, "Cast(x) = wide; SimplifiedLayerNormalization(wide, wide_gamma) = y"},
+        {RMSNORM_BFLOAT16, RMSNORM_TARGET_ORT_CPU,
+         "Cast(x) = wide; SimplifiedLayerNormalization(wide, wide_gamma) = y"},
         {RMSNORM_BFLOAT16, RMSNORM_TARGET_RMSNORM, "SimplifiedLayerNormalization(x, wide_gamma) = y"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
@@ -430,14 +434,15 @@ static void f51_ones_are_shared(void **state)
     (void)build_value(b, "short", RMSNORM_BFLOAT16, "2,3,4");
     for (int i = 0; i < 3; i++) {
         static const char *const x[] = {"x", "skip", "short"}, *const wide[] = {"wide0", "wide1", "wide2"},
-                                *const rows[] = {"rows0", "rows1", "rows2"}, *const y[] = {"y0", "y1", "y2"};
+                                 *const rows[] = {"rows0", "rows1", "rows2"}, *const y[] = {"y0", "y1", "y2"};
         (void)build_node(b, "Cast to=1", x[i], wide[i]);
         add_chain(b, wide[i], rows[i]);
         (void)build_node(b, "Cast to=16", rows[i], y[i]);
     }
     build_output(b, "y0,y1,y2");
-    check(b, NULL, "SimplifiedLayerNormalization(x, rmsnorm_ones) = y0; SimplifiedLayerNormalization(skip, rmsnorm_ones) = "
-                   "y1; SimplifiedLayerNormalization(short, rmsnorm_ones_1) = y2");
+    check(b, NULL,
+          "SimplifiedLayerNormalization(x, rmsnorm_ones) = y0; SimplifiedLayerNormalization(skip, rmsnorm_ones) = "
+          "y1; SimplifiedLayerNormalization(short, rmsnorm_ones_1) = y2");
 }
 
 /* F53: relaxed, rows of float16 come closer to the truth on the whole, and never are further off than a rounding. */
@@ -450,8 +455,9 @@ static void f53_errors_shrink(void **state)
     (void)build_value(b, "gamma", RMSNORM_FLOAT16, "16");
     (void)build_constant(b, "two", RMSNORM_FLOAT16, "", "2");
     (void)build_constant(b, "eps", RMSNORM_FLOAT16, "", "0.0009765625");
-    static const line lines[] = {{"Pow", "x,two", "sq"},  {"ReduceMean axes=[-1]", "sq", "mean"}, {"Add", "mean,eps", "sum"},
-                                 {"Sqrt", "sum", "root"}, {"Div", "x,root", "rows"},              {"Mul", "rows,gamma", "y"}};
+    static const line lines[] = {{"Pow", "x,two", "sq"},     {"ReduceMean axes=[-1]", "sq", "mean"},
+                                 {"Add", "mean,eps", "sum"}, {"Sqrt", "sum", "root"},
+                                 {"Div", "x,root", "rows"},  {"Mul", "rows,gamma", "y"}};
     LINES(b, lines);
     build_output(b, "y");
     rewritten_infer(b);
@@ -487,7 +493,8 @@ static void f53_errors_shrink(void **state)
             const double truth = evaluate_element(&x, row * WIDTH + i) * inverse * evaluate_element(&gamma, i);
             const size_t y = build_find(b, "y"), at = row * WIDTH + i;
             was += evaluate_distance(RMSNORM_FLOAT16, evaluate_element(evaluate_value(before, y), at), truth);
-            const double now = evaluate_distance(RMSNORM_FLOAT16, evaluate_element(evaluate_value(after, y), at), truth);
+            const double now =
+                evaluate_distance(RMSNORM_FLOAT16, evaluate_element(evaluate_value(after, y), at), truth);
             assert_true(now < 0.502);
             is += now;
         }
@@ -578,7 +585,8 @@ static void one_input_normalized_twice(void **state)
     static const line lines[] = {{"Mul", "a,wide_gamma", "y"}, {"Cast to=10", "c", "z"}};
     LINES(b, lines);
     build_output(b, "y,z");
-    check(b, NULL, "SimplifiedLayerNormalization(x, wide_gamma) = y; SimplifiedLayerNormalization(x, rmsnorm_ones) = z");
+    check(b, NULL,
+          "SimplifiedLayerNormalization(x, wide_gamma) = y; SimplifiedLayerNormalization(x, rmsnorm_ones) = z");
 }
 
 static void rows_under_two_scales(void **state)
@@ -589,8 +597,7 @@ static void rows_under_two_scales(void **state)
     static const line lines[] = {{"Mul", "rows,gamma", "y"}, {"Mul", "rows,bias", "z"}};
     LINES(b, lines);
     build_output(b, "y,z");
-    check(b, NULL,
-          "SimplifiedLayerNormalization(x, rmsnorm_ones) = rows; Mul(rows, gamma) = y; Mul(rows, bias) = z");
+    check(b, NULL, "SimplifiedLayerNormalization(x, rmsnorm_ones) = rows; Mul(rows, gamma) = y; Mul(rows, bias) = z");
 }
 
 /* A norm of a norm: both, and the second reads the first. */
@@ -682,7 +689,8 @@ static void the_opset_stays_for_another_node(void **state)
         rewritten_infer(b);
         fuse(b, RMSNORM_TARGET_RMSNORM, false);
         char nodes[200];
-        snprintf(nodes, sizeof nodes, "SimplifiedLayerNormalization(x, rmsnorm_ones) = down; Mul(down, gamma) = y; %s(skip) = other",
+        snprintf(nodes, sizeof nodes,
+                 "SimplifiedLayerNormalization(x, rmsnorm_ones) = down; Mul(down, gamma) = y; %s(skip) = other",
                  i == 0 ? "ReduceMean" : "Unheard");
         assert_string_equal(build_nodes(b, 0), nodes);
         assert_int_equal(rmsnorm_ir_opset(b->ir, ""), 13);
@@ -692,8 +700,9 @@ static void the_opset_stays_for_another_node(void **state)
         const char *const before = build_nodes(b, 0);
         fuse(b, RMSNORM_TARGET_ONNX, false);
         assert_string_equal(build_nodes(b, 0), before);
-        assert_non_null(strstr(only_finding(b)->reason, "RMSNormalization needs opset 23, and the model's 13 cannot be raised: "
-                                                        "node \"other\": "));
+        assert_non_null(strstr(only_finding(b)->reason,
+                               "RMSNormalization needs opset 23, and the model's 13 cannot be raised: "
+                               "node \"other\": "));
         build_end(b);
     }
     build *const b = standard_chain(13, NULL);
@@ -714,7 +723,7 @@ static void the_opset_stays_for_a_chain_that_stays(void **state)
             b->graph = 0;
         } else { /* op 3's order, but all in float16 */
             (void)build_constant(b, "small", RMSNORM_FLOAT16, "", "0.0009765625");
-            static const line lines[] = {{"Mul", "skip,skip", "sq"}, {"ReduceMean axes=[-1]", "sq", "mean"},
+            static const line lines[] = {{"Mul", "skip,skip", "sq"},   {"ReduceMean axes=[-1]", "sq", "mean"},
                                          {"Add", "mean,small", "sum"}, {"Sqrt", "sum", "root"},
                                          {"Div", "skip,root", "all"},  {"Mul", "all,gamma", "z"}};
             LINES(b, lines);
@@ -842,9 +851,9 @@ static void a_bias(void **state)
         const bool stays = strstr(cases[i].nodes, "inner") != NULL;
         char nodes[200];
         snprintf(nodes, sizeof nodes, "%s%s%sSkipSimplifiedLayerNormalization%s = y", stays ? "Add(" : "",
-                 !stays                               ? ""
+                 !stays                            ? ""
                  : cases[i].first.inputs[0] == 'x' ? "x, bias"
-                                                      : "bias, x",
+                                                   : "bias, x",
                  stays ? ") = inner; " : "", cases[i].nodes + 4);
         if (!cases[i].relaxed) {
             check(b, NULL, nodes);
@@ -863,9 +872,8 @@ static void an_inner_sum_that_is_needed(void **state)
 {
     (void)state;
     build *const b = begin(13, RMSNORM_FLOAT, "2,3,8");
-    static const line lines[] = {{"Add", "x,skip", "inner"},
-                                 {"Add", "inner,bias", "sum"},
-                                 {"SimplifiedLayerNormalization", "sum,gamma", "y"}};
+    static const line lines[] = {
+        {"Add", "x,skip", "inner"}, {"Add", "inner,bias", "sum"}, {"SimplifiedLayerNormalization", "sum,gamma", "y"}};
     LINES(b, lines);
     build_output(b, "y,inner");
     check(b, NULL, "Add(x, skip) = inner; Add(inner, bias) = sum; SimplifiedLayerNormalization(sum, gamma) = y");
@@ -915,8 +923,8 @@ static void f52_uses_of_the_sum(void **state)
             break;
         }
         char nodes[200];
-        snprintf(nodes, sizeof nodes, "SkipSimplifiedLayerNormalization(x, skip, gamma) = y%s%s", uses > 0 ? ", , , sum" : "",
-                 after);
+        snprintf(nodes, sizeof nodes, "SkipSimplifiedLayerNormalization(x, skip, gamma) = y%s%s",
+                 uses > 0 ? ", , , sum" : "", after);
         check(b, NULL, nodes);
     }
 }
@@ -961,7 +969,8 @@ static void two_norms_of_one_sum(void **state)
                                  {"SimplifiedLayerNormalization", "sum,bias", "z"}};
     LINES(b, lines);
     build_output(b, "y,z");
-    check(b, NULL, "SkipSimplifiedLayerNormalization(x, skip, gamma) = y, , , sum; SimplifiedLayerNormalization(sum, bias) = z");
+    check(b, NULL,
+          "SkipSimplifiedLayerNormalization(x, skip, gamma) = y, , , sum; SimplifiedLayerNormalization(sum, bias) = z");
 }
 
 static void narrow_additions(void **state)

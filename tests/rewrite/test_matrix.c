@@ -7,7 +7,16 @@
 
 /* ---- The choices ----------------------------------------------------------------------------- */
 
-enum { SQUARE_POW, SQUARE_POW_INT, SQUARE_POW_VECTOR, SQUARE_MUL, SQUARE_CUBE, SQUARE_COMPUTED, SQUARE_MATRIX, SQUARES };
+enum {
+    SQUARE_POW,
+    SQUARE_POW_INT,
+    SQUARE_POW_VECTOR,
+    SQUARE_MUL,
+    SQUARE_CUBE,
+    SQUARE_COMPUTED,
+    SQUARE_MATRIX,
+    SQUARES
+};
 enum {
     ROOT_DIV,
     ROOT_ONE_DIV,
@@ -75,7 +84,19 @@ enum {
     SCALES
 };
 enum { OPSETS = 7 };
-enum { AXES_LAST, AXES_LAST_UP, AXES_TWO, AXES_TWO_UP, AXES_TURNED, AXES_ALL, AXES_FIRST, AXES_TWO_FIRST, AXES_NONE, AXES_DROPPED, AXES };
+enum {
+    AXES_LAST,
+    AXES_LAST_UP,
+    AXES_TWO,
+    AXES_TWO_UP,
+    AXES_TURNED,
+    AXES_ALL,
+    AXES_FIRST,
+    AXES_TWO_FIRST,
+    AXES_NONE,
+    AXES_DROPPED,
+    AXES
+};
 enum { SHAPE_NUMBERS, SHAPE_NAMES, SHAPE_ALL_NAMES, SHAPE_ANY, SHAPES };
 enum {
     USE_NONE,
@@ -108,8 +129,8 @@ static const int64_t opsets[OPSETS] = {7, 11, 13, 17, 18, 23, 24};
 
 static rmsnorm_dtype raw_type(const sample *s)
 {
-    static const rmsnorm_dtype types[TYPES] = {RMSNORM_FLOAT,   RMSNORM_FLOAT16, RMSNORM_BFLOAT16, RMSNORM_DOUBLE,
-                                               RMSNORM_FLOAT,   RMSNORM_FLOAT16, RMSNORM_FLOAT16,  RMSNORM_BFLOAT16};
+    static const rmsnorm_dtype types[TYPES] = {RMSNORM_FLOAT, RMSNORM_FLOAT16, RMSNORM_BFLOAT16, RMSNORM_DOUBLE,
+                                               RMSNORM_FLOAT, RMSNORM_FLOAT16, RMSNORM_FLOAT16,  RMSNORM_BFLOAT16};
     return types[s->is[TYPE]];
 }
 
@@ -129,7 +150,9 @@ static bool is_cast(const sample *s)
 /* What a cast inside the statistics goes to. */
 static rmsnorm_dtype middle_type(const sample *s)
 {
-    return s->is[CAST] != CASTS_STATISTICS ? wide_type(s) : wide_type(s) == RMSNORM_FLOAT ? RMSNORM_DOUBLE : RMSNORM_FLOAT;
+    return s->is[CAST] != CASTS_STATISTICS ? wide_type(s)
+           : wide_type(s) == RMSNORM_FLOAT ? RMSNORM_DOUBLE
+                                           : RMSNORM_FLOAT;
 }
 
 /* ---- The graph ------------------------------------------------------------------------------- */
@@ -280,10 +303,11 @@ static bool cast_scale(const sample *s)
 static const char *add_scale(build *b, const sample *s, rmsnorm_dtype type, const char *rows)
 {
     static const char *const dims[SCALES] = {"4", "", "1", "", "1,4", "2,4", "4,1,4", "4,2,4", "4", "*", "", "2,4,2,4"};
-    static const char *const named[SCALES] = {"4", "", "1", "", "1,4", "S,4", "B,1,4", "B,S,4", "4", "*", "", "2,B,S,4"};
+    static const char *const named[SCALES] = {"4",     "",      "1", "",  "1,4", "S,4",
+                                              "B,1,4", "B,S,4", "4", "*", "",    "2,B,S,4"};
     static const char *const all[SCALES] = {"H", "", "1", "", "1,H", "S,H", "B,1,H", "B,S,H", "H", "*", "", "2,B,S,H"};
     const int scale = s->is[SCALE];
-    const rmsnorm_dtype given = cast_scale(s)                                 ? raw_type(s)
+    const rmsnorm_dtype given = cast_scale(s)                                   ? raw_type(s)
                                 : is_cast(s) && s->is[CAST] == CASTS_SCALE_DOWN ? wide_type(s)
                                                                                 : type;
     const int shape = s->is[SHAPE];
@@ -312,8 +336,9 @@ static bool goes_down_after(const sample *s)
 
 static bool goes_down_before(const sample *s)
 {
-    return is_cast(s) && (s->is[CAST] == CASTS_DOWN_BEFORE || s->is[CAST] == CASTS_TWO || s->is[CAST] == CASTS_SCALE_DOWN ||
-                          s->is[CAST] == CASTS_SAME || s->is[CAST] == CASTS_STATISTICS);
+    return is_cast(s) &&
+           (s->is[CAST] == CASTS_DOWN_BEFORE || s->is[CAST] == CASTS_TWO || s->is[CAST] == CASTS_SCALE_DOWN ||
+            s->is[CAST] == CASTS_SAME || s->is[CAST] == CASTS_STATISTICS);
 }
 
 static rmsnorm_dtype product_type(const sample *s)
@@ -345,7 +370,8 @@ static void add_tail(build *b, const sample *s)
 
 static void add_use(build *b, const sample *s, const char *last)
 {
-    static const char *const used[USES] = {"", "", "product", "product", "product", "square", "mean", "sum", "root", "inverse", "mean"};
+    static const char *const used[USES] = {"",     "",    "product", "product", "product", "square",
+                                           "mean", "sum", "root",    "inverse", "mean"};
     const char *name = used[s->is[USE]];
     switch (s->is[USE]) {
     case USE_NONE:
@@ -437,7 +463,8 @@ static bool is_refused(const sample *s)
 /* Something that a norm would not round is rounded. */
 static bool is_rounded_between(const sample *s)
 {
-    return s->is[TYPE] >= TYPES_ALL_HALF || s->is[CAST] == CASTS_STATISTICS || (s->is[CAST] == CASTS_INVERSE && is_cast(s));
+    return s->is[TYPE] >= TYPES_ALL_HALF || s->is[CAST] == CASTS_STATISTICS ||
+           (s->is[CAST] == CASTS_INVERSE && is_cast(s));
 }
 
 /* How rows are rounded: their types in turn, 0 where the scale is multiplied in. Those that change nothing are left out. */
@@ -494,7 +521,8 @@ static tail tail_of(const sample *s)
 static bool is_row(const sample *s, bool scaled)
 {
     const bool two = s->is[AXIS] == AXES_TWO || s->is[AXIS] == AXES_TWO_UP || s->is[AXIS] == AXES_TURNED;
-    const bool known = s->is[SHAPE] == SHAPE_NUMBERS || (s->is[SHAPE] == SHAPE_NAMES && !two && s->is[AXIS] != AXES_ALL);
+    const bool known =
+        s->is[SHAPE] == SHAPE_NUMBERS || (s->is[SHAPE] == SHAPE_NAMES && !two && s->is[AXIS] != AXES_ALL);
     const int scale = s->is[SCALE];
     if (!scaled) {
         return known;
@@ -641,8 +669,8 @@ static void check_sample(sample *s, tally *counts)
             fail_sample(s, b, "fused, with a reason or without one", found->reason);
         }
         rewritten_check_graph(b, options.target, s->text);
-        const bool narrowed = s->is[CAST] == CASTS_SCALE_DOWN && is_cast(s) && s->is[SCALE] != SCALE_NONE &&
-                              s->is[SCALE] != SCALE_ITSELF;
+        const bool narrowed =
+            s->is[CAST] == CASTS_SCALE_DOWN && is_cast(s) && s->is[SCALE] != SCALE_NONE && s->is[SCALE] != SCALE_ITSELF;
         const size_t kept = (size_t)(is_cast(s) && s->is[USE] == USE_CAST) + (size_t)narrowed;
         const size_t rest = rewritten_count(b, "Cast") + rewritten_count(b, "Mul");
         const bool scale_left = cast_scale(s) && rest > 0; /* its own cast stays with its Mul */
