@@ -82,6 +82,12 @@ static bool is_wanted(const claim *c, const rmsnorm_ir_node *node)
     return value->output || value->user_count != 0;
 }
 
+/* Before 1.25 the runtime gives what is compiled in two graphs of a model the same name, and then refuses it. */
+static bool may_compile(const claim *c)
+{
+    return !c->graph.inside || c->provider->runtime->names_apart;
+}
+
 /* ---- Plans ----------------------------------------------------------------------------------- */
 
 /* A value of the graph by its name; a constant that the rewriter made by what it holds. */
@@ -293,8 +299,9 @@ static OrtStatus *claim_node(claim *c, size_t index)
         tell(c, "rmsnorm: claims %s \"%s\"", op->name, node->name);
         return runtime->ep_api->EpGraphSupportInfo_AddSingleNode(c->support, original);
     }
-    if (!is_wanted(c, node)) {
-        tell(c, "rmsnorm: leaves %s \"%s\": nothing uses its result", op->name, node->name);
+    if (!is_wanted(c, node) || !may_compile(c)) {
+        tell(c, "rmsnorm: leaves %s \"%s\": %s", op->name, node->name,
+             may_compile(c) ? "nothing uses its result" : "this ONNX Runtime compiles no nodes in graphs inside graphs");
         return NULL;
     }
     PLUGIN_TRY(add_plan(c, node, node->name, op, &attributes));
@@ -321,7 +328,7 @@ static OrtStatus *claim_all(claim *c)
 {
     rmsnorm_fuse_options fuse = RMSNORM_FUSE_OPTIONS_INIT;
     fuse.keep_residuals = (c->provider->options.disabled >> RMSNORM_SKIP_SIMPLIFIED_LAYER_NORMALIZATION & 1) != 0;
-    if (c->provider->options.fuse && rmsnorm_ir_fuse(c->graph.ir, &fuse) != RMSNORM_OK) {
+    if (c->provider->options.fuse && may_compile(c) && rmsnorm_ir_fuse(c->graph.ir, &fuse) != RMSNORM_OK) {
         return plugin_fail(c->provider->runtime->api, ORT_EP_FAIL, "rmsnorm: the graph is not fused: %s",
                            rmsnorm_last_error());
     }

@@ -14,6 +14,11 @@ static const plugin_custom_op *custom_of(const OrtCustomOp *op)
 
 /* ---- Schemas --------------------------------------------------------------------------------- */
 
+static bool is_statistic(const rmsnorm_operator *op, size_t output)
+{
+    return strcmp(op->outputs[output].type, "U") == 0;
+}
+
 static const char *ORT_API_CALL get_name(const OrtCustomOp *op)
 {
     return custom_of(op)->op->name;
@@ -35,11 +40,22 @@ static size_t ORT_API_CALL get_output_count(const OrtCustomOp *op)
 }
 
 /* Any type here; what is taken is the contract's business, when a kernel is made. */
-static ONNXTensorElementDataType ORT_API_CALL get_type(const OrtCustomOp *op, size_t index)
+static ONNXTensorElementDataType ORT_API_CALL get_input_type(const OrtCustomOp *op, size_t index)
 {
     (void)op;
     (void)index;
     return ONNX_TENSOR_ELEMENT_DATA_TYPE_UNDEFINED;
+}
+
+/* Where nothing is said, the runtime gives a result the type of the last input, which is right for all that are no statistics;
+ * where it lets `infer` set all of them, that one says what is right. Else the type of statistics stands here, and cannot follow
+ * an attribute: float. */
+static ONNXTensorElementDataType ORT_API_CALL get_output_type(const OrtCustomOp *op, size_t index)
+{
+    const plugin_custom_op *const custom = custom_of(op);
+    const bool fixed = is_statistic(custom->op, index) &&
+                       (custom->op->kind == RMSNORM_SKIP_SIMPLIFIED_LAYER_NORMALIZATION || !custom->runtime->checks_outputs);
+    return fixed ? ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT : ONNX_TENSOR_ELEMENT_DATA_TYPE_UNDEFINED;
 }
 
 static OrtCustomOpInputOutputCharacteristic ORT_API_CALL get_input_kind(const OrtCustomOp *op, size_t index)
@@ -154,6 +170,7 @@ static OrtStatus *set_output(const OrtApi *api, OrtShapeInferContext *context, s
     return status;
 }
 
+/* No call says how many results a node has. Before the runtime checked that the one that is set is there, only the first can be. */
 static OrtStatus *ORT_API_CALL infer(const OrtCustomOp *self, OrtShapeInferContext *context)
 {
     const plugin_custom_op *const custom = custom_of(self);
@@ -163,21 +180,23 @@ static OrtStatus *ORT_API_CALL infer(const OrtCustomOp *self, OrtShapeInferConte
     const rmsnorm_tensor *inputs[PLUGIN_SLOTS] = {NULL};
     rmsnorm_tensor *outputs[PLUGIN_SLOTS] = {NULL};
     rmsnorm_attributes attributes;
+    const size_t output_count = custom->runtime->checks_outputs ? op->output_count : 1;
     size_t count;
     PLUGIN_TRY(api->ShapeInferContext_GetInputCount(context, &count));
     read_attributes(api, context, op, &attributes);
     for (size_t i = 0; i < op->input_count && i < count; i++) {
         inputs[i] = read_input(api, context, i, &tensors[0][i]) ? &tensors[0][i] : NULL;
     }
-    for (size_t i = 0; i < op->output_count; i++) {
+    for (size_t i = 0; i < output_count; i++) {
         outputs[i] = &tensors[1][i];
     }
     const rmsnorm_status status =
-        rmsnorm_infer(op, &attributes, inputs, op->input_count, outputs, op->output_count, NULL);
+        rmsnorm_infer(op, &attributes, inputs, op->input_count, outputs, output_count, NULL);
     if (status != RMSNORM_OK) {
         return plugin_fail(api, plugin_code(status), "%s", rmsnorm_last_error());
     }
-    for (size_t i = 0; i < op->output_count; i++) { /* those that the node does not have are refused, and not needed */
+    PLUGIN_TRY(set_output(api, context, 0, outputs[0]));
+    for (size_t i = 1; i < output_count; i++) {
         (void)passed(api, set_output(api, context, i, outputs[i]));
     }
     return NULL;
@@ -190,41 +209,56 @@ typedef struct custom_kernel {
     OrtOp *other; /* the runtime's own, for what the contract refuses; NULL: not needed */
 } custom_kernel;
 
-static OrtStatus *input_type(const OrtApi *api, const OrtKernelInfo *info, size_t index, rmsnorm_dtype *dtype)
+/* Of an input or output; false where it is omitted. */
+static bool read_type(const OrtApi *api, const OrtKernelInfo *info, bool output, size_t index, rmsnorm_dtype *dtype)
 {
-    OrtTypeInfo *type;
+    OrtTypeInfo *type = NULL;
     const OrtTensorTypeAndShapeInfo *tensor = NULL;
     enum ONNXTensorElementDataType element = ONNX_TENSOR_ELEMENT_DATA_TYPE_UNDEFINED;
-    PLUGIN_TRY(api->KernelInfo_GetInputTypeInfo(info, index, &type));
-    OrtStatus *status = api->CastTypeInfoToTensorInfo(type, &tensor);
-    if (status == NULL && tensor != NULL) {
-        status = api->GetTensorElementType(tensor, &element);
+    if (!passed(api, output ? api->KernelInfo_GetOutputTypeInfo(info, index, &type)
+                            : api->KernelInfo_GetInputTypeInfo(info, index, &type)) ||
+        type == NULL) {
+        return false;
     }
+    const bool known = passed(api, api->CastTypeInfoToTensorInfo(type, &tensor)) && tensor != NULL &&
+                       passed(api, api->GetTensorElementType(tensor, &element));
     api->ReleaseTypeInfo(type);
     *dtype = (rmsnorm_dtype)element;
-    return status;
+    return known && element != ONNX_TENSOR_ELEMENT_DATA_TYPE_UNDEFINED;
 }
 
-/* Refuses the types that the contract does not take, with its sentence. */
+/* Refuses types that the contract does not take, and results of other types than it gives: memory is made by what the runtime has
+ * inferred, and it infers that statistics are float. */
 static OrtStatus *check_types(const plugin_kernel *kernel, const OrtKernelInfo *info)
 {
     rmsnorm_tensor tensors[2][PLUGIN_SLOTS] = {0};
     const rmsnorm_tensor *inputs[PLUGIN_SLOTS] = {NULL};
     rmsnorm_tensor *outputs[PLUGIN_SLOTS] = {NULL};
-    size_t count;
-    PLUGIN_TRY(kernel->api->KernelInfo_GetInputCount(info, &count));
-    for (size_t i = 0; i < kernel->input_count && i < count; i++) {
-        rmsnorm_tensor *const tensor = &tensors[0][i];
-        tensor->rank = RMSNORM_UNKNOWN;
-        if (passed(kernel->api, input_type(kernel->api, info, i, &tensor->dtype)) &&
-            tensor->dtype != RMSNORM_UNDEFINED) {
-            inputs[i] = tensor;
+    size_t given, wanted;
+    PLUGIN_TRY(kernel->api->KernelInfo_GetInputCount(info, &given));
+    PLUGIN_TRY(kernel->api->KernelInfo_GetOutputCount(info, &wanted));
+    for (size_t i = 0; i < kernel->input_count && i < given; i++) {
+        tensors[0][i].rank = RMSNORM_UNKNOWN;
+        inputs[i] = read_type(kernel->api, info, false, i, &tensors[0][i].dtype) ? &tensors[0][i] : NULL;
+    }
+    for (size_t i = 0; i < kernel->output_count; i++) {
+        outputs[i] = i == 0 || i < wanted ? &tensors[1][i] : NULL;
+    }
+    const rmsnorm_status status = rmsnorm_infer(kernel->op, &kernel->attributes, inputs, kernel->input_count, outputs,
+                                                kernel->output_count, NULL);
+    if (status != RMSNORM_OK) {
+        return plugin_kernel_refuse(kernel, status);
+    }
+    for (size_t i = 0; i < kernel->output_count && i < wanted; i++) {
+        rmsnorm_dtype dtype;
+        if (read_type(kernel->api, info, true, i, &dtype) && dtype != tensors[1][i].dtype) {
+            return plugin_fail(kernel->api, ORT_INVALID_ARGUMENT,
+                               "node \"%s\": %s: the model or ONNX Runtime says that %s is %s; it is %s", kernel->name,
+                               kernel->op->name, kernel->op->outputs[i].name, rmsnorm_dtype_name(dtype),
+                               rmsnorm_dtype_name(tensors[1][i].dtype));
         }
     }
-    outputs[0] = &tensors[1][0];
-    const rmsnorm_status status =
-        rmsnorm_infer(kernel->op, &kernel->attributes, inputs, kernel->input_count, outputs, 1, NULL);
-    return status == RMSNORM_OK ? NULL : plugin_kernel_refuse(kernel, status);
+    return NULL;
 }
 
 enum { MOST_ATTRIBUTES = 8 };
@@ -265,7 +299,7 @@ static OrtOp *find_other(const plugin_kernel *kernel, const OrtKernelInfo *info)
     size_t inputs, outputs;
     for (size_t i = 0; i < 2; i++) {
         rmsnorm_dtype dtype;
-        if (!passed(api, input_type(api, info, i, &dtype))) {
+        if (!read_type(api, info, false, i, &dtype)) {
             return NULL;
         }
         types[i] = (ONNXTensorElementDataType)dtype;
@@ -379,9 +413,9 @@ static void describe(plugin_custom_op *custom)
         .version = PLUGIN_OLDEST_API,
         .GetName = get_name,
         .GetExecutionProviderType = get_provider,
-        .GetInputType = get_type,
+        .GetInputType = get_input_type,
         .GetInputTypeCount = get_input_count,
-        .GetOutputType = get_type,
+        .GetOutputType = get_output_type,
         .GetOutputTypeCount = get_output_count,
         .KernelDestroy = destroy,
         .GetInputCharacteristic = get_input_kind,

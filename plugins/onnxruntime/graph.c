@@ -324,6 +324,9 @@ OrtStatus *plugin_graph_read(plugin_graph *graph, const plugin_runtime *runtime,
 {
     memset(graph, 0, sizeof *graph);
     graph->runtime = runtime;
+    const OrtNode *parent = NULL;
+    PLUGIN_TRY(runtime->api->Graph_GetParentNode(from, &parent));
+    graph->inside = parent != NULL;
     PLUGIN_TRY(checked(graph, rmsnorm_ir_create(0, &graph->ir)));
     PLUGIN_TRY(runtime->api->Graph_GetNumNodes(from, &graph->node_count));
     TAKE(graph, graph->nodes, graph->node_count);

@@ -102,27 +102,26 @@ static bool find_plugin(char path[PATH_SIZE])
     return false;
 }
 
-static int bench(request *asked, bool json)
+static int bench(const request *asked, bool json)
 {
     char why[256], plugin[PATH_SIZE];
-    if (asked->model.plugin == NULL && !find_plugin(plugin)) {
+    bench_model_request model = asked->model;
+    if (model.plugin == NULL && !find_plugin(plugin)) {
         return rmsnorm_cli_fail("no plug-in is beside this command nor where it is installed to: --plugin names one");
     }
-    if (asked->model.plugin == NULL) {
-        asked->model.plugin = plugin;
-    }
-    asked->model.dims = asked->dims.items;
-    asked->model.dim_count = asked->dims.count;
-    asked->model.options = asked->options.items;
-    asked->model.option_count = asked->options.count;
+    model.plugin = model.plugin != NULL ? model.plugin : plugin;
+    model.dims = asked->dims.items;
+    model.dim_count = asked->dims.count;
+    model.options = asked->options.items;
+    model.option_count = asked->options.count;
     bench_model_report *const report = rmsnorm_cli_allocate(1, sizeof *report);
     int code = RMSNORM_CLI_DONE;
-    if (!bench_model(&asked->model, report, why)) {
+    if (!bench_model(&model, report, why)) {
         code = rmsnorm_cli_fail("%s", why);
     } else if (json) {
-        bench_model_print_json(stdout, &asked->model, report);
+        bench_model_print_json(stdout, &model, report);
     } else {
-        bench_model_print_text(stdout, &asked->model, report);
+        bench_model_print_text(stdout, &model, report);
     }
     free(report);
     return code;

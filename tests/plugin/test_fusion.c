@@ -94,6 +94,8 @@ static void put_numbers(bytes *graph)
 /* ---- Checks ---------------------------------------------------------------------------------- */
 
 /* Runs with the plug-in, either way, and without; every result is close to the one without. */
+static size_t fused_in_first_way; /* groups that the provider claimed in the last check */
+
 static void check(bytes *graph, named *inputs, size_t input_count, const char *const *names, size_t count,
                   const char *claimed, double relative)
 {
@@ -107,6 +109,7 @@ static void check(bytes *graph, named *inputs, size_t input_count, const char *c
     for (size_t m = 0; m < 2; m++) {
         forget_said();
         run_model(modes[m], &model, inputs, input_count, got, count);
+        fused_in_first_way = m == 0 ? count_said(", fused from 5 nodes") : fused_in_first_way;
         if (claimed != NULL && count_said(claimed) == 0) {
             fail_msg("\"%s\" is not in: %s", claimed, said());
         }
@@ -303,7 +306,8 @@ static void branches_are_claimed_and_see_the_sum(void **state)
         *(float *)inputs[2].tensor.data = (float)chosen;
         check(&graph, inputs, 3, (const char *const[]){"y", "z"}, 2,
               "claims SkipSimplifiedLayerNormalization \"y\", fused from 2 nodes", 2e-6);
-        assert_int_equal(count_said("fused from 5 nodes"), 2);
+        assert_int_equal(count_said("fused from 5 nodes"), 0); /* the last way was that of 1.23 */
+        assert_int_equal(fused_in_first_way, ort_minor >= 25 ? 2 : 0);
     }
 }
 

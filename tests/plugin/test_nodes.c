@@ -277,7 +277,10 @@ static void check_rest(rig_mode mode)
          1, false, 9, 17},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        check_case(mode, &cases[i]);
+        /* As custom operators, statistics are double from 1.30 on. */
+        if (mode != RIG_CUSTOM || ort_minor >= 30 || cases[i].stash_type != 11 || cases[i].outputs == 1) {
+            check_case(mode, &cases[i]);
+        }
     }
 }
 
@@ -285,7 +288,9 @@ static void provider_runs_all_types_of_simplified(void **state)
 {
     (void)state;
     check_simplified_types(RIG_PROVIDER, "");
-    check_simplified_types(RIG_PROVIDER, "com.microsoft");
+    if (ort_minor >= 24) { /* before that a provider brings no schema along */
+        check_simplified_types(RIG_PROVIDER, "com.microsoft");
+    }
 }
 
 static void provider_runs_all_types_of_standard(void **state)

@@ -62,9 +62,9 @@ static void check_layers(rig_mode mode, rmsnorm_dtype dtype)
     put_skip(&graph, "c", "by bs gamma", "cy - - cs");
     put_tensor(&graph, "gamma", &gamma);
     put_tensor(&graph, "first", &first);
-    put_value(&graph, GRAPH_INPUT, "x", dtype, "B,S,64");
-    put_value(&graph, GRAPH_OUTPUT, "cy", dtype, NULL);
-    put_value(&graph, GRAPH_OUTPUT, "cs", dtype, NULL);
+    put_value(&graph, GRAPH_INPUT, "x", (int32_t)dtype, "B,S,64");
+    put_value(&graph, GRAPH_OUTPUT, "cy", (int32_t)dtype, NULL);
+    put_value(&graph, GRAPH_OUTPUT, "cs", (int32_t)dtype, NULL);
     bytes model = finish(&graph);
     named inputs[] = {{"x", make_tensor(dtype, "2,4,64", 1)}};
     rmsnorm_tensor sums[3], outputs[3];
@@ -114,9 +114,9 @@ static bytes norm_model(const char *domain, rmsnorm_dtype dtype, int64_t stash_t
     field_text(&node, NODE_NAME, "the norm");
     put_attribute_int(&node, "stash_type", stash_type);
     field_message(&graph, GRAPH_NODE, &node);
-    put_value(&graph, GRAPH_INPUT, "x", dtype, dims);
-    put_value(&graph, GRAPH_INPUT, "gamma", dtype, gamma_dims);
-    put_value(&graph, GRAPH_OUTPUT, "y", dtype, NULL);
+    put_value(&graph, GRAPH_INPUT, "x", (int32_t)dtype, dims);
+    put_value(&graph, GRAPH_INPUT, "gamma", (int32_t)dtype, gamma_dims);
+    put_value(&graph, GRAPH_OUTPUT, "y", (int32_t)dtype, NULL);
     return finish(&graph);
 }
 
@@ -198,6 +198,40 @@ static void types_of_no_kernel_are_refused_by_name(void **state)
     release(&model);
 }
 
+/* As custom operators: that statistics are double is not known before the kernel is made, unless the model says so. */
+static void double_statistics_are_never_written_into_float_memory(void **state)
+{
+    (void)state;
+    bytes graph = {0};
+    bytes node = begin_node("SimplifiedLayerNormalization", "", "x gamma", "y inv");
+    field_text(&node, NODE_NAME, "the norm");
+    put_attribute_int(&node, "stash_type", 11);
+    field_message(&graph, GRAPH_NODE, &node);
+    node = begin_node("Cast", "", "inv", "z");
+    put_attribute_int(&node, "to", RMSNORM_FLOAT);
+    field_message(&graph, GRAPH_NODE, &node);
+    put_value(&graph, GRAPH_INPUT, "x", RMSNORM_DOUBLE, "2,8");
+    put_value(&graph, GRAPH_INPUT, "gamma", RMSNORM_DOUBLE, "8");
+    put_value(&graph, GRAPH_OUTPUT, "y", RMSNORM_DOUBLE, NULL);
+    put_value(&graph, GRAPH_OUTPUT, "z", RMSNORM_FLOAT, NULL);
+    bytes model = finish(&graph);
+    OrtSession *session = NULL;
+    named inputs[] = {{"x", make_tensor(RMSNORM_DOUBLE, "2,8", 1)}, {"gamma", make_tensor(RMSNORM_DOUBLE, "8", 2)}};
+    named wanted[] = {{.name = "y"}, {.name = "z"}}, got[] = {{.name = "y"}, {.name = "z"}};
+    run_model(RIG_PROVIDER, &model, inputs, 2, wanted, 2);
+    if (ort_minor >= 30) {
+        run_model(RIG_CUSTOM, &model, inputs, 2, got, 2);
+        expect_same_bits(&got[0].tensor, &wanted[0].tensor);
+        expect_same_bits(&got[1].tensor, &wanted[1].tensor);
+        release_results(got, 2);
+    } else {
+        expect_status(rig_session(RIG_CUSTOM, &model, NULL, &session), "inv_std_var is float; it is double");
+    }
+    release_results(wanted, 2);
+    release_results(inputs, 2);
+    release(&model);
+}
+
 /* ---- Both ways at once, and from outside ------------------------------------------------------ */
 
 static void two_sessions_share_a_gamma(void **state)
@@ -238,7 +272,7 @@ static void sessions_come_and_go(void **state)
     (void)state;
     bytes model = norm_model("com.microsoft", RMSNORM_FLOAT16, 1, "2,8", "8");
     named inputs[] = {{"x", make_tensor(RMSNORM_FLOAT16, "2,8", 1)}, {"gamma", make_tensor(RMSNORM_FLOAT16, "8", 2)}};
-    for (int i = 0; i < 30; i++) {
+    for (int i = ort_minor >= 24 ? 0 : 1; i < 30; i += ort_minor >= 24 ? 1 : 2) {
         named got = {.name = "y"};
         run_model(i % 2 == 0 ? RIG_PROVIDER : RIG_CUSTOM, &model, inputs, 2, &got, 1);
         release_results(&got, 1);
@@ -333,6 +367,7 @@ int main(void)
         cmocka_unit_test(refusals_name_the_node_and_what_is_allowed),
         cmocka_unit_test(double_statistics_of_an_unknown_kind_stay_the_runtimes),
         cmocka_unit_test(types_of_no_kernel_are_refused_by_name),
+        cmocka_unit_test(double_statistics_are_never_written_into_float_memory),
         cmocka_unit_test(two_sessions_share_a_gamma),
         cmocka_unit_test(both_ways_at_once_are_refused),
         cmocka_unit_test(sessions_come_and_go),
