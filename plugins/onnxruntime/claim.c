@@ -82,10 +82,11 @@ static bool is_wanted(const claim *c, const rmsnorm_ir_node *node)
     return value->output || value->user_count != 0;
 }
 
-/* Before 1.25 the runtime gives what is compiled in two graphs of a model the same name, and then refuses it. */
+/* Before 1.25 the runtime gives what is compiled in two graphs of a model the same names, and then refuses them: so only one graph
+ * of a session is compiled, and it is none inside another. */
 static bool may_compile(const claim *c)
 {
-    return !c->graph.inside || c->provider->runtime->names_apart;
+    return c->provider->runtime->names_apart || (!c->graph.inside && !c->provider->has_compiled);
 }
 
 /* ---- Plans ----------------------------------------------------------------------------------- */
@@ -301,7 +302,8 @@ static OrtStatus *claim_node(claim *c, size_t index)
     }
     if (!is_wanted(c, node) || !may_compile(c)) {
         tell(c, "rmsnorm: leaves %s \"%s\": %s", op->name, node->name,
-             may_compile(c) ? "nothing uses its result" : "this ONNX Runtime compiles no nodes in graphs inside graphs");
+             may_compile(c) ? "nothing uses its result"
+                            : "this ONNX Runtime compiles no nodes in graphs inside graphs");
         return NULL;
     }
     PLUGIN_TRY(add_plan(c, node, node->name, op, &attributes));

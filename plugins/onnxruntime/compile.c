@@ -120,6 +120,7 @@ OrtStatus *ORT_API_CALL plugin_compile(OrtEp *self, const OrtGraph **graphs, con
     (void)context_nodes;
     plugin_arena arena = {0};
     OrtStatus *status = NULL;
+    ((plugin_provider *)self)->has_compiled = true;
     for (size_t i = 0; status == NULL && i < count; i++) {
         status = compile_one((plugin_provider *)self, &arena, nodes[i], &infos[i]);
     }

@@ -53,8 +53,9 @@ static ONNXTensorElementDataType ORT_API_CALL get_input_type(const OrtCustomOp *
 static ONNXTensorElementDataType ORT_API_CALL get_output_type(const OrtCustomOp *op, size_t index)
 {
     const plugin_custom_op *const custom = custom_of(op);
-    const bool fixed = is_statistic(custom->op, index) &&
-                       (custom->op->kind == RMSNORM_SKIP_SIMPLIFIED_LAYER_NORMALIZATION || !custom->runtime->checks_outputs);
+    const bool fixed =
+        is_statistic(custom->op, index) &&
+        (custom->op->kind == RMSNORM_SKIP_SIMPLIFIED_LAYER_NORMALIZATION || !custom->runtime->checks_outputs);
     return fixed ? ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT : ONNX_TENSOR_ELEMENT_DATA_TYPE_UNDEFINED;
 }
 
@@ -190,8 +191,7 @@ static OrtStatus *ORT_API_CALL infer(const OrtCustomOp *self, OrtShapeInferConte
     for (size_t i = 0; i < output_count; i++) {
         outputs[i] = &tensors[1][i];
     }
-    const rmsnorm_status status =
-        rmsnorm_infer(op, &attributes, inputs, op->input_count, outputs, output_count, NULL);
+    const rmsnorm_status status = rmsnorm_infer(op, &attributes, inputs, op->input_count, outputs, output_count, NULL);
     if (status != RMSNORM_OK) {
         return plugin_fail(api, plugin_code(status), "%s", rmsnorm_last_error());
     }

@@ -155,6 +155,9 @@ static OrtStatus *add_value(plugin_graph *graph, const OrtValueInfo *info, size_
     plugin_named *const known = find_name(graph, name);
     if (known->name == NULL) {
         rmsnorm_ir_value value = {.name = name};
+        bool outer = false;
+        PLUGIN_TRY(api->ValueInfo_IsFromOuterScope(info, &outer));
+        graph->inside = graph->inside || outer;
         PLUGIN_TRY(api->ValueInfo_IsGraphOutput(info, &value.output));
         PLUGIN_TRY(read_type(graph, info, &value));
         PLUGIN_TRY(read_constant(graph, info, &value));

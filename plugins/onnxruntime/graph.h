@@ -13,7 +13,7 @@ typedef struct plugin_graph {
     const OrtNode **nodes; /* of the graph, in its order */
     size_t node_count;
     bool *taken; /* nodes that another provider has: they are opaque in ir */
-    bool inside; /* another graph */
+    bool inside; /* another graph, as far as 1.23 lets it be seen */
     const struct plugin_named *names;
     size_t name_capacity;
 } plugin_graph;

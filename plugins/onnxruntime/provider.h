@@ -18,6 +18,7 @@ typedef struct plugin_provider {
     const plugin_registry *registry; /* of the factory; NULL: all nodes are compiled */
     plugin_options options;
     plugin_plan *plans; /* of the graph that was looked at last */
+    bool has_compiled;  /* nodes of a graph */
 } plugin_provider;
 
 /* Reads the options of a session: entries "ep.rmsnormexecutionprovider.NAME". An unknown value is refused with what is allowed. */

@@ -58,10 +58,10 @@ static OrtStatus *refuse_version(const OrtApiBase *base, long minor, bool *known
     const OrtApi *const api = any_table(base, minor);
     const char *const version = base->GetVersionString != NULL ? base->GetVersionString() : NULL;
     *known = api != NULL;
-    return api == NULL ? NULL
-                       : plugin_fail(api, ORT_NOT_IMPLEMENTED,
-                                     "rmsnorm %s: this ONNX Runtime is %s; 1.%d or later is needed", rmsnorm_version(),
-                                     version != NULL ? version : "of an unknown version", PLUGIN_OLDEST_API);
+    return api == NULL
+               ? NULL
+               : plugin_fail(api, ORT_NOT_IMPLEMENTED, "rmsnorm %s: this ONNX Runtime is %s; 1.%d or later is needed",
+                             rmsnorm_version(), version != NULL ? version : "of an unknown version", PLUGIN_OLDEST_API);
 }
 
 OrtStatus *plugin_runtime_find(const OrtApiBase *base, plugin_runtime *runtime, bool *known)

@@ -12,8 +12,9 @@ typedef struct plugin_runtime {
     const OrtEpApi *ep_api;
     const plugin_api *newer_api; /* api and ep_api, where they are long enough; else NULL */
     const plugin_ep_api *newer;
-    bool checks_outputs; /* a custom operator that infers a result which is not there gets a status, and harms nothing */
-    bool names_apart;    /* what is compiled in graphs inside graphs gets names that do not collide */
+    bool
+        checks_outputs; /* a custom operator that infers a result which is not there gets a status, and harms nothing */
+    bool names_apart;   /* what is compiled in graphs inside graphs gets names that do not collide */
 } plugin_runtime;
 
 /* NULL, or a status that says which versions would do. A runtime that gives no table at all gives no status either, since

@@ -21,7 +21,7 @@ typedef enum rig_mode {
 extern const OrtApi *ort;
 extern OrtEnv *env;
 extern const OrtApiBase *ort_base;
-extern long ort_minor; /* N of 1.N */
+extern long ort_minor;          /* N of 1.N */
 extern const char *rig_save_to; /* where a session writes its optimized model; NULL: nowhere */
 
 /* Group fixtures: loads the runtime and registers the plug-in. */

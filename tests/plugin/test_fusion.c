@@ -351,8 +351,8 @@ static void options_change_what_is_claimed(void **state)
     bytes model = two_norms();
     run_with(&model, "threads=1 isa=scalar", "fused from 2 nodes");
     run_with(&model, "threads=0 isa=auto fuse=1 log=1", "fused from 2 nodes");
-    run_with(&model, "fuse=0", "claims SimplifiedLayerNormalization \"y\"\n");
-    run_with(&model, "disable=SkipSimplifiedLayerNormalization", "claims SimplifiedLayerNormalization \"y\"\n");
+    run_with(&model, "fuse=0", "claims SimplifiedLayerNormalization \"y\"");
+    run_with(&model, "disable=SkipSimplifiedLayerNormalization", "claims SimplifiedLayerNormalization \"y\"");
     run_with(&model, "disable=SimplifiedLayerNormalization,RMSNormalization fuse=0", "the operator is disabled");
     run_with(&model, "isa=scalar fuse=0", "claims");
     release(&model);

@@ -278,7 +278,8 @@ static void check_rest(rig_mode mode)
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         /* As custom operators, statistics are double from 1.30 on. */
-        if (mode != RIG_CUSTOM || ort_minor >= 30 || cases[i].stash_type != 11 || cases[i].outputs == 1) {
+        const bool typed = mode != RIG_CUSTOM || ort_minor >= 30 || cases[i].stash_type != 11 || cases[i].outputs == 1;
+        if (typed && (ort_minor >= 24 || cases[i].opset < 24)) { /* 1.23 knows opset 23 */
             check_case(mode, &cases[i]);
         }
     }

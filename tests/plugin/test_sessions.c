@@ -263,7 +263,12 @@ static void both_ways_at_once_are_refused(void **state)
     (void)state;
     bytes model = norm_model("", RMSNORM_FLOAT16, 1, "2,8", "8");
     OrtSession *session = NULL;
-    expect_status(rig_session(RIG_BOTH, &model, NULL, &session), "Domain already set");
+    if (ort_minor >= 24) {
+        expect_status(rig_session(RIG_BOTH, &model, NULL, &session), "Domain already set");
+    } else { /* where a provider brings none */
+        expect_good(rig_session(RIG_BOTH, &model, NULL, &session));
+        ort->ReleaseSession(session);
+    }
     release(&model);
 }
 
@@ -343,6 +348,12 @@ static void the_optimized_model_can_be_saved(void **state)
     rig_save_to = path;
     OrtStatus *const status = rig_session(RIG_PROVIDER, &model, NULL, &session);
     rig_save_to = NULL;
+    if (ort_minor < 24) { /* where everything is compiled */
+        expect_status(status, "contains compiled nodes");
+        release(&model);
+        assert_int_equal(unlink(path), 0);
+        return;
+    }
     expect_good(status);
     ort->ReleaseSession(session);
     bytes saved = load(path);

@@ -92,16 +92,16 @@ static void every_version_from_the_oldest_on_has_a_factory(void **state)
     const OrtApiBase told = {get_api, get_newest_version}, untold = {get_api, get_no_version};
     const uint32_t there = ort_base->GetApi(24) != NULL ? 24 : 23;
     for (newest = 23; newest <= there; newest++) {
-      for (int i = 0; i < 2; i++) {
-        OrtEpFactory *factory = NULL;
-        size_t count = 0;
-        expect_good(create("rmsnorm", i == 0 ? &told : &untold, NULL, &factory, 1, &count));
-        assert_int_equal(count, 1);
-        assert_string_equal(factory->GetName(factory), "RmsNormExecutionProvider");
-        assert_string_equal(factory->GetVersion(factory), rmsnorm_version());
-        assert_int_equal(factory->ort_version_supported, newest == 23 ? 23 : 24);
-        expect_good(release_factory(factory));
-      }
+        for (int i = 0; i < 2; i++) {
+            OrtEpFactory *factory = NULL;
+            size_t count = 0;
+            expect_good(create("rmsnorm", i == 0 ? &told : &untold, NULL, &factory, 1, &count));
+            assert_int_equal(count, 1);
+            assert_string_equal(factory->GetName(factory), "RmsNormExecutionProvider");
+            assert_string_equal(factory->GetVersion(factory), rmsnorm_version());
+            assert_int_equal(factory->ort_version_supported, newest == 23 ? 23 : 24);
+            expect_good(release_factory(factory));
+        }
     }
 }
 
