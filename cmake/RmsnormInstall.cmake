@@ -25,6 +25,9 @@ if(RMSNORM_COMMAND)
             DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/rmsnorm)
     install(TARGETS rmsnorm_command RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 endif()
+if(TARGET rmsnorm_onnxruntime) # loaded by its path: nobody links with it
+    install(TARGETS rmsnorm_onnxruntime LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+endif()
 install(FILES LICENSE README.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
 
 configure_package_config_file(cmake/rmsnorm-config.cmake.in rmsnorm-config.cmake INSTALL_DESTINATION ${package_dir}
