@@ -11,7 +11,6 @@
 #include "ort_profile.h"
 #include "ort_session.h"
 
-#define API_VERSION 22
 #define PROVIDER "RmsNormExecutionProvider"
 #define LIBRARY "rmsnorm"
 
