@@ -9,10 +9,12 @@ enum { OUTPUT = 1, TARGET, RELAXED, RESIDUALS, DATA_FILES, DRY_RUN, VERIFY, QUIE
 
 static const rmsnorm_cli_option options[] = {
     {OUTPUT, 'o', "output", "FILE", "where the result goes; - is standard output, the input itself is allowed"},
-    {TARGET, 0, "target", "NAME", "what runs it: rmsnorm (default), onnx, ort-cpu, ort-webgpu"},
+    {TARGET, 0, "target", "rmsnorm|onnx|ort-cpu|ort-webgpu", "what runs it (rmsnorm)"},
     {RELAXED, 0, "relaxed", NULL, "also what only removes a rounding in between, or reorders one addition"},
-    {RESIDUALS, 0, "residuals", "HOW", "additions before a norm: fuse, or keep them (default: what is faster there)"},
-    {DATA_FILES, 0, "data-files", "HOW", "data in other files: copy (default), link, or leave it where it is"},
+    {RESIDUALS, 0, "residuals", "fuse|keep",
+     "additions before a norm: fuse, or keep them (default: what is faster there)"},
+    {DATA_FILES, 0, "data-files", "copy|link|leave",
+     "data in other files: copy (default), link, or leave it where it is"},
     {DRY_RUN, 0, "dry-run", NULL, "only say what would be done"},
     {VERIFY, 0, "verify", NULL, "run what is replaced, before and after, on random inputs"},
     {QUIET, 'q', "quiet", NULL, "only the last line of the report"},
