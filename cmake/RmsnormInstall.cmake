@@ -28,7 +28,7 @@ if(RMSNORM_COMMAND)
     install(FILES completions/rmsnorm.bash DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions RENAME rmsnorm)
     install(FILES completions/_rmsnorm DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
 endif()
-install(FILES LICENSE README.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(FILES LICENSE README.md ${CMAKE_CURRENT_BINARY_DIR}/rmsnorm.cdx.json DESTINATION ${CMAKE_INSTALL_DOCDIR})
 
 configure_package_config_file(cmake/rmsnorm-config.cmake.in rmsnorm-config.cmake INSTALL_DESTINATION ${package_dir}
                               NO_SET_AND_CHECK_MACRO)
