@@ -2,7 +2,7 @@
 PREFIX ?= /usr/local
 PRESETS ?= dev clang asan ubsan tsan fuzz aarch64
 
-.PHONY: help run test fuzz bench bench-gpu install format clean distclean
+.PHONY: help run test fuzz bench bench-gpu install docs dist deb amalgam format clean distclean
 help:
 	@echo 'make run      build, then normalize a real ONNX node test and a Llama-shaped skip node'
 	@echo 'make test     every check; PRESETS="dev asan" for some of: $(PRESETS)'
@@ -10,6 +10,10 @@ help:
 	@echo 'make bench    time the table of docs/performance.md, beside ONNX Runtime and plain copies'
 	@echo 'make bench-gpu  check, tune and time on the GPU; GPU_SECONDS=$(GPU_SECONDS) for all of it'
 	@echo 'make install  libraries (static and shared), headers and command into $$(DESTDIR)$$(PREFIX), now $(DESTDIR)$(PREFIX)'
+	@echo 'make docs     write docs/operators, docs/api.md, manual pages and completions, and what the documents show'
+	@echo 'make dist     the source as build/rmsnorm-VERSION.tar.gz, the same bytes whenever the tree is the same'
+	@echo 'make deb      a Debian package of what make install installs, in build'
+	@echo 'make amalgam  the operators on the CPU as one header and one C file, in build/amalgam'
 	@echo 'make format   let clang-format write every C file'
 	@echo 'make clean    remove what was built; distclean: and what was fetched'
 
@@ -53,6 +57,26 @@ install:
 	    scripts/logged $$kind.install cmake --install build/$$kind || exit 1; \
 	done
 	@test -n '$(DESTDIR)' || test "$$(id -u)" != 0 || ldconfig
+
+docs:
+	@scripts/bootstrap test
+	@scripts/logged dev.configure cmake --preset dev
+	@scripts/logged dev.build cmake --build --preset dev --target rmsnorm_command support_table
+	@scripts/make-docs build/dev/rmsnorm
+	@scripts/logged dev.documents cmake --build --preset dev --target update_documents
+
+dist:
+	@scripts/make-dist build
+
+deb:
+	@scripts/bootstrap deb
+	@for kind in shared release; do \
+	    scripts/logged $$kind.configure cmake --preset $$kind && scripts/logged $$kind.build cmake --build --preset $$kind || exit 1; \
+	done
+	@scripts/make-deb build build/shared build/release
+
+amalgam:
+	@scripts/amalgamate build/amalgam
 
 format:
 	@scripts/check-style --fix

@@ -19,16 +19,19 @@ foreach(target IN LISTS targets)
             RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
     install(EXPORT ${target}-${kind} NAMESPACE rmsnorm:: DESTINATION ${package_dir})
 endforeach()
-install(FILES include/rmsnorm/rmsnorm.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/rmsnorm)
+install(FILES include/rmsnorm/rmsnorm.h include/rmsnorm/rewrite.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/rmsnorm)
 if(RMSNORM_COMMAND)
-    install(FILES include/rmsnorm/rewrite.h include/rmsnorm/graph.h include/rmsnorm/package.h include/rmsnorm/hub.h include/rmsnorm/webgpu.h
+    install(FILES include/rmsnorm/graph.h include/rmsnorm/package.h include/rmsnorm/hub.h include/rmsnorm/webgpu.h
             DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/rmsnorm)
     install(TARGETS rmsnorm_command RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+    install(DIRECTORY docs/man/ DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+    install(FILES completions/rmsnorm.bash DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions RENAME rmsnorm)
+    install(FILES completions/_rmsnorm DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
 endif()
 if(TARGET rmsnorm_onnxruntime) # loaded by its path: nobody links with it
     install(TARGETS rmsnorm_onnxruntime LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 endif()
-install(FILES LICENSE README.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(FILES LICENSE README.md ${CMAKE_CURRENT_BINARY_DIR}/rmsnorm.cdx.json DESTINATION ${CMAKE_INSTALL_DOCDIR})
 
 configure_package_config_file(cmake/rmsnorm-config.cmake.in rmsnorm-config.cmake INSTALL_DESTINATION ${package_dir}
                               NO_SET_AND_CHECK_MACRO)

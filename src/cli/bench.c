@@ -35,8 +35,8 @@ enum {
 static const rmsnorm_cli_option options[] = {
     {OP, 0, "op", "[DOMAIN::]NAME", "the operator (SimplifiedLayerNormalization)"},
     {SHAPE, 0, "shape", "ROWSxHIDDEN", "rows and elements per row (128x4096)"},
-    {DTYPE, 0, "dtype", "DTYPE", "of the input: float, float16, bfloat16, double (float)"},
-    {GAMMA_DTYPE, 0, "gamma-dtype", "DTYPE", "of gamma and output (as --dtype)"},
+    {DTYPE, 0, "dtype", "float|float16|bfloat16|double", "of the input (float)"},
+    {GAMMA_DTYPE, 0, "gamma-dtype", "float|float16|bfloat16|double", "of gamma and output (as --dtype)"},
     {BIAS, 0, "bias", NULL, "the skip operator with a bias"},
     {SUM, 0, "sum", NULL, "the skip operator with its sum output"},
     {SECONDS, 0, "seconds", "SECONDS", "how long to measure each case (3)"},

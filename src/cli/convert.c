@@ -10,8 +10,9 @@ enum { OUTPUT = 1, TO, DATA_FILES, DRY_RUN, VERIFY, QUIET };
 static const rmsnorm_cli_option options[] = {
     {OUTPUT, 'o', "output", "FILE",
      "where the result goes; - is standard output (the report then goes to standard error)"},
-    {TO, 0, "to", "FORM", "rmsnormalization, simplified or decomposed"},
-    {DATA_FILES, 0, "data-files", "HOW", "data in other files: copy (default), link, or leave it where it is"},
+    {TO, 0, "to", "rmsnormalization|simplified|decomposed", "the form, required"},
+    {DATA_FILES, 0, "data-files", "copy|link|leave",
+     "data in other files: copy (default), link, or leave it where it is"},
     {DRY_RUN, 0, "dry-run", NULL, "only say what would be done, write nothing"},
     {VERIFY, 0, "verify", NULL,
      "run what is replaced, before and after, on random inputs; exit 1, unwritten, if it differs"},

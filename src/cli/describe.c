@@ -13,7 +13,7 @@
 enum { FORMAT = 1, NO_PROSE };
 
 static const rmsnorm_cli_option options[] = {
-    {FORMAT, 0, "format", "FORMAT", "text (default), markdown, or json, which is what --json says"},
+    {FORMAT, 0, "format", "text|markdown|json", "text is the default, json what --json says"},
     {NO_PROSE, 0, "no-prose", NULL, "facts without the descriptions"},
 };
 

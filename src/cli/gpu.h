@@ -15,18 +15,18 @@ typedef struct rmsnorm_cli_gpu_words {
 } rmsnorm_cli_gpu_words;
 
 /* Lines of a table of options, with the ids that the subcommand chose. */
-#define RMSNORM_CLI_GPU_DEVICE(id)                                              \
-    {                                                                           \
-        id, 0, "device", "DEVICE", "what computes: cpu (the default) or webgpu" \
+#define RMSNORM_CLI_GPU_DEVICE(id)                           \
+    {                                                        \
+        id, 0, "device", "cpu|webgpu", "what computes (cpu)" \
     }
 #define RMSNORM_CLI_GPU_ADAPTER(id)                                                                     \
     {                                                                                                   \
         id, 0, "adapter", "TEXT", "the adapter with TEXT in its name, vendor or backend (rmsnorm info)" \
     }
 
-#define RMSNORM_CLI_GPU_WITHOUT(id)                                                                          \
-    {                                                                                                        \
-        id, 0, "without", "FEATURE", "as if the adapter had no shader-f16, or no subgroups (again for both)" \
+#define RMSNORM_CLI_GPU_WITHOUT(id)                                                                        \
+    {                                                                                                      \
+        id, 0, "without", "shader-f16|subgroups", "as if the adapter lacked this feature (again for both)" \
     }
 #define RMSNORM_CLI_GPU_LIMIT(id)                                                                       \
     {                                                                                                   \

@@ -11,7 +11,7 @@
 enum { ISA = 1000, THREADS, JSON, HELP, VERSION };
 
 static const rmsnorm_cli_option computing[] = {
-    {ISA, 0, "isa", "ISA", "at most this instruction set: scalar, neon, avx2, avx512 (RMSNORM_ISA does the same)"},
+    {ISA, 0, "isa", "scalar|neon|avx2|avx512", "at most this instruction set (RMSNORM_ISA does the same)"},
     {THREADS, 0, "threads", "N", "threads, 1 to 1024 (default: one per core; 1 starts none)"},
 };
 static const rmsnorm_cli_option always[] = {
@@ -74,7 +74,7 @@ static void print_help(const rmsnorm_cli_usage *usage)
         }
         rmsnorm_cli_append(left, sizeof left, "--%s%s%s", option->name, option->value != NULL ? " " : "",
                            option->value != NULL ? option->value : "");
-        printf("%-30s %s\n", left, option->help);
+        printf("%-29s  %s\n", left, option->help);
     }
 }
 

@@ -30,7 +30,7 @@ static const rmsnorm_cli_option options[] = {
     RMSNORM_CLI_KERNEL_REVISION(REVISION),
     {PROFILE, 0, "device-profile", "FILE", "the device, as JSON; - is standard input (WebGPU's default limits)"},
     {LIMIT, 0, "limit", "NAME=NUMBER", "a limit of the device (again for more)"},
-    {FEATURE, 0, "feature", "NAME", "a feature of the device: shader-f16, subgroups (again for more)"},
+    {FEATURE, 0, "feature", "shader-f16|subgroups", "a feature of the device (again for both)"},
     {ATTRIBUTE, 0, "attr", "NAME=VALUE", "an attribute (again for more)"},
     {OUTPUT, 'o', "output", "NAME", "this optional output too (again for more)"},
     {IN_PLACE, 0, "in-place", "OUTPUT=INPUT", "the output takes the input's buffer (again for more)"},

@@ -17,7 +17,7 @@
 enum { DEVICE = 1, ADAPTER, WITHOUT, LIMIT };
 
 static const rmsnorm_cli_option options[] = {
-    {DEVICE, 0, "device", "DEVICE", "cpu or webgpu alone (default: both)"},
+    {DEVICE, 0, "device", "cpu|webgpu", "this one alone (default: both)"},
     RMSNORM_CLI_GPU_ADAPTER(ADAPTER),
     RMSNORM_CLI_GPU_WITHOUT(WITHOUT),
     RMSNORM_CLI_GPU_LIMIT(LIMIT),

@@ -21,7 +21,7 @@
 enum { DEVICE = 1, ADAPTER, OUTPUT, SHAPE, TIME, AGAIN };
 
 static const rmsnorm_cli_option options[] = {
-    {DEVICE, 0, "device", "DEVICE", "what is tuned: webgpu, the CPU needs none"},
+    {DEVICE, 0, "device", "webgpu", "what is tuned: webgpu, the CPU needs none"},
     RMSNORM_CLI_GPU_ADAPTER(ADAPTER),
     {OUTPUT, 'o', "output", "FILE", "the tuning file (RMSNORM_TUNING, or rmsnorm/tuning.json in the user's cache)"},
     {SHAPE, 0, "shape", "ROWSxWIDTH", "these rows and width instead of the package's cases; may be repeated"},

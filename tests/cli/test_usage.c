@@ -19,7 +19,7 @@ static void help_is_on_standard_output(void **state)
     DONE("rmsnorm -h", "Usage: rmsnorm SUBCOMMAND");
     DONE("rmsnorm run --help", "Usage: rmsnorm run MODEL.onnx", "       rmsnorm run --op", "is not replaced",
          "become %XX", "random:DTYPE", "Options:\n", "--version N", "-o, --output", "--output-dir DIR", "DIR is made",
-         "--isa ISA", "--threads N", "--json", "-h, --help");
+         "--isa scalar|neon|avx2|avx512", "--threads N", "--json", "-h, --help");
     DONE("! rmsnorm run --help | grep -- '--version  '"); /* its own option of that name hides the common one */
     DONE("rmsnorm infer --help", "-h, --help", "--version  ");
     DONE("rmsnorm test a b --help", "Usage: rmsnorm test DIR...",
@@ -29,7 +29,7 @@ static void help_is_on_standard_output(void **state)
     DONE("rmsnorm info --help", "Usage: rmsnorm info\n");
     DONE("rmsnorm selftest --help", "Usage: rmsnorm selftest [--device cpu|webgpu", "--adapter TEXT", "--limit NAME=N");
     DONE(
-        "for c in run test selftest infer plan describe info get-kernel; do rmsnorm $c --help | awk 'length > 120 || / $/ { exit 1 }' || exit 1; done");
+        "for c in run test selftest infer check fuse convert plan describe bench tune get-kernel info; do rmsnorm $c --help | awk 'length > 120 || / $/ { exit 1 }' || exit 1; done");
 }
 
 static void version_is_one_line(void **state)
