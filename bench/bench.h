@@ -58,9 +58,8 @@ typedef struct bench_timing {
     size_t samples;
 } bench_timing;
 
-/* Microseconds, from some point on. */
-double bench_now(void);
-/* Sorts the samples, at least one. */
+double bench_now_us(void); /* a clock that only goes forward */
+/* Fills in median, minimum, quartiles and count; sorts the samples, of which there is one at least. */
 void bench_summarize(double *samples, size_t count, bench_timing *timing);
 
 enum { BENCH_OURS, BENCH_ORT, BENCH_MEMCPY, BENCH_COPY, BENCH_STREAM, BENCH_CONTENDERS };

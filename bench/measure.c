@@ -22,7 +22,7 @@ static const bench_contender *const contenders[BENCH_CONTENDERS] = {
     [BENCH_STREAM] = &bench_stream_copy,
 };
 
-double bench_now(void)
+double bench_now_us(void)
 {
     struct timespec time;
     clock_gettime(CLOCK_MONOTONIC, &time);
@@ -56,11 +56,11 @@ void bench_summarize(double *samples, size_t count, bench_timing *timing)
 static double sample(const bench_contender *contender, const running *run)
 {
     contender->call(run->state);
-    const double start = bench_now();
+    const double start = bench_now_us();
     for (int i = 0; i < run->calls; i++) {
         contender->call(run->state);
     }
-    return (bench_now() - start) / run->calls;
+    return (bench_now_us() - start) / run->calls;
 }
 
 /* One call to warm up, one to see how long it is. */
@@ -79,9 +79,9 @@ static bool start(const bench_contender *contender, running *run, bool threads)
 static size_t sample_all(bool threads, double seconds, const bench_result *result, running runs[BENCH_CONTENDERS])
 {
     const struct timespec rest = {0, REST_NS};
-    const double end = bench_now() + seconds * 1e6;
+    const double end = bench_now_us() + seconds * 1e6;
     size_t count = 0;
-    while (count < SAMPLES_MAXIMUM && (count < SAMPLES_MINIMUM || bench_now() < end)) {
+    while (count < SAMPLES_MAXIMUM && (count < SAMPLES_MINIMUM || bench_now_us() < end)) {
         for (int i = 0; i < BENCH_CONTENDERS; i++) {
             /* Each round begins with another one, so that nobody always follows the same. */
             const int c = (int)((count + (size_t)i) % BENCH_CONTENDERS);

@@ -11,7 +11,6 @@
 #include "ort_profile.h"
 #include "ort_session.h"
 
-#define API_VERSION 22
 #define PROVIDER "RmsNormExecutionProvider"
 #define LIBRARY "rmsnorm"
 
@@ -254,11 +253,11 @@ static bool call(bench_run *run, side *s, char why[256])
 static bool sample(bench_run *run, side *s, double *microseconds, char why[256])
 {
     bool fine = call(run, s, why);
-    const double start = bench_now();
+    const double start = bench_now_us();
     for (int i = 0; fine && i < s->calls; i++) {
         fine = call(run, s, why);
     }
-    *microseconds = (bench_now() - start) / s->calls;
+    *microseconds = (bench_now_us() - start) / s->calls;
     return fine;
 }
 
@@ -272,9 +271,9 @@ static bool measure(bench_run *run, char why[256])
         }
         run->sides[i].calls = first < SAMPLE_US ? (int)(SAMPLE_US / (first + 0.01)) + 1 : 1;
     }
-    const double end = bench_now() + run->request->seconds * 1e6;
+    const double end = bench_now_us() + run->request->seconds * 1e6;
     size_t count = 0;
-    while (count < SAMPLES && (count < SAMPLES_LEAST || bench_now() < end)) {
+    while (count < SAMPLES && (count < SAMPLES_LEAST || bench_now_us() < end)) {
         for (size_t i = 0; i < BENCH_MODEL_SIDES; i++) {
             side *const s = &run->sides[(count + i) % BENCH_MODEL_SIDES];
             if (!sample(run, s, &s->samples[count], why)) {
@@ -396,12 +395,12 @@ static bool profile(bench_run *run, int which, char why[256])
 
 static bool open_all(bench_run *run, char why[256])
 {
-    const OrtApiBase *const base = bench_ort_load(why);
-    if (base == NULL) {
+    const char *version = "";
+    run->api = bench_ort_load(&version, why);
+    if (run->api == NULL) {
         return false;
     }
-    run->api = base->GetApi(API_VERSION);
-    snprintf(run->report->version, sizeof run->report->version, "%s", base->GetVersionString());
+    snprintf(run->report->version, sizeof run->report->version, "%s", version);
     TRY(run->api->CreateEnvWithCustomLogger(listen, run->report, ORT_LOGGING_LEVEL_INFO, "ort-bench", &run->env));
     TRY(run->api->GetAllocatorWithDefaultOptions(&run->allocator));
     if (!run->request->custom) {

@@ -1,52 +1,13 @@
 /* ort_session.c: one node, IO binding, outputs preallocated. */
-#include <dlfcn.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "ort_session.h"
 
-/* The first version with the model editor; any later runtime has it too. */
-#define API_VERSION 22
 #define TRY BENCH_ORT_TRY
 
 bool bench_ort_good(const bench_ort_session *session, OrtStatus *status, char why[256])
 {
-    if (status == NULL) {
-        return true;
-    }
-    snprintf(why, 256, "ONNX Runtime: %s", session->api->GetErrorMessage(status));
-    for (char *c = why; *c != '\0'; c++) {
-        *c = *c == '\n' ? ' ' : *c;
-    }
-    session->api->ReleaseStatus(status);
-    return false;
-}
-
-/* The library stays loaded for good: its threads may not be gone yet when a session is closed. */
-const OrtApiBase *bench_ort_load(char why[256])
-{
-    const char *const chosen = getenv("RMSNORM_ORT_LIBRARY");
-    const char *const path = chosen != NULL && chosen[0] != '\0' ? chosen : "libonnxruntime.so.1";
-    void *const library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-    if (library == NULL) {
-        snprintf(why, 256, "ONNX Runtime is not there: %s", dlerror());
-        return NULL;
-    }
-    const OrtApiBase *(*base)(void);
-    void *const symbol = dlsym(library, "OrtGetApiBase");
-    memcpy(&base, &symbol, sizeof base);
-    if (symbol == NULL || base()->GetApi(API_VERSION) == NULL) {
-        snprintf(why, 256, "%s is no ONNX Runtime of version 1.%d or later", path, API_VERSION);
-        return NULL;
-    }
-    return base();
-}
-
-static bool load(bench_ort_session *session, char why[256])
-{
-    const OrtApiBase *const base = bench_ort_load(why);
-    session->api = base != NULL ? base->GetApi(API_VERSION) : NULL;
-    return base != NULL;
+    return bench_ort_check(session->api, status, why);
 }
 
 static ONNXTensorElementDataType type_of(rmsnorm_dtype dtype)
@@ -168,7 +129,8 @@ bool bench_ort_open(bench_ort_session *session, const bench_case *what, const be
 {
     value values[6];
     const size_t count = list_values(what, data, values);
-    if (!load(session, why)) {
+    session->api = bench_ort_load(NULL, why);
+    if (session->api == NULL) {
         return false;
     }
     TRY(session->api->CreateEnv(ORT_LOGGING_LEVEL_FATAL, "bench", &session->env));

@@ -3,9 +3,8 @@
 #ifndef RMSNORM_BENCH_ORT_SESSION_H
 #define RMSNORM_BENCH_ORT_SESSION_H
 
-#include <onnxruntime_c_api.h>
-
 #include "bench.h"
+#include "ort_library.h"
 
 #define BENCH_ORT_NODE "node" /* the name of the one node */
 
@@ -22,11 +21,7 @@ typedef struct bench_ort_session {
 /* Asks for a provider, threads, a profile: on session->options, before the session is made. */
 typedef bool bench_ort_configure(const bench_ort_session *session, const bench_case *what, char why[256]);
 
-/* The runtime of the environment's RMSNORM_ORT_LIBRARY, else the system's libonnxruntime.so.1; NULL with a sentence. */
-const OrtApiBase *bench_ort_load(char why[256]);
-
-/* The library is that of the environment's RMSNORM_ORT_LIBRARY, else the system's libonnxruntime.so.1. false: a sentence is in
- * `why`, and the session, zero before, is to be closed all the same. */
+/* false: a sentence is in `why`, and the session, zero before, is to be closed all the same. */
 bool bench_ort_open(bench_ort_session *session, const bench_case *what, const bench_data *data,
                     bench_ort_configure *configure, char why[256]);
 bool bench_ort_run(const bench_ort_session *session, char why[256]);

@@ -21,7 +21,7 @@ foreach(target IN LISTS targets)
 endforeach()
 install(FILES include/rmsnorm/rmsnorm.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/rmsnorm)
 if(RMSNORM_COMMAND)
-    install(FILES include/rmsnorm/graph.h include/rmsnorm/package.h include/rmsnorm/hub.h include/rmsnorm/webgpu.h
+    install(FILES include/rmsnorm/rewrite.h include/rmsnorm/graph.h include/rmsnorm/package.h include/rmsnorm/hub.h include/rmsnorm/webgpu.h
             DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/rmsnorm)
     install(TARGETS rmsnorm_command RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 endif()

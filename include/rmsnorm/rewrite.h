@@ -92,6 +92,10 @@ RMSNORM_API int64_t rmsnorm_ir_opset(const rmsnorm_ir *ir, const char *domain);
 /* The opset of ai.onnx is not to be raised; why ends a sentence: "the model defines functions". Stays the caller's. */
 RMSNORM_API void rmsnorm_ir_fix_opset(rmsnorm_ir *ir, const char *why);
 
+/* The model has a function of its own under an operator's name: nodes of that name are not made. Nodes that call it say so
+ * themselves. Strings stay the caller's. */
+RMSNORM_API rmsnorm_status rmsnorm_ir_add_function(rmsnorm_ir *ir, const char *domain, const char *name);
+
 /* Adding, in this order: a graph's values, then its nodes in their order, then the graphs inside. Of a value, name,
  * graph, type, open, constant and output are read; of a node, everything but gone, previous and next. Arrays are copied,
  * except strings, attributes and data, which stay the caller's and must outlive the rmsnorm_ir. A value may be the
@@ -137,15 +141,22 @@ typedef enum rmsnorm_target {
     RMSNORM_TARGET_ORT_WEBGPU /* and its WebGPU execution provider */
 } rmsnorm_target;
 
+/* What becomes of an addition before a norm. */
+typedef enum rmsnorm_residuals {
+    RMSNORM_RESIDUALS_BY_TARGET, /* fused where that makes the target faster */
+    RMSNORM_RESIDUALS_FUSE,      /* wherever the target runs SkipSimplifiedLayerNormalization */
+    RMSNORM_RESIDUALS_KEEP
+} rmsnorm_residuals;
+
 typedef struct rmsnorm_fuse_options {
     size_t struct_size;
     rmsnorm_target target;
-    bool relaxed;        /* also what only removes an intermediate rounding, or reorders one addition */
-    bool keep_residuals; /* leaves Add nodes before a norm alone */
+    rmsnorm_residuals residuals;
+    bool relaxed; /* also what only removes an intermediate rounding, or reorders one addition */
 } rmsnorm_fuse_options;
-#define RMSNORM_FUSE_OPTIONS_INIT                                          \
-    {                                                                      \
-        sizeof(rmsnorm_fuse_options), RMSNORM_TARGET_RMSNORM, false, false \
+#define RMSNORM_FUSE_OPTIONS_INIT                                                                \
+    {                                                                                            \
+        sizeof(rmsnorm_fuse_options), RMSNORM_TARGET_RMSNORM, RMSNORM_RESIDUALS_BY_TARGET, false \
     }
 
 typedef enum rmsnorm_finding_kind {

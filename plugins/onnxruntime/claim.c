@@ -329,7 +329,9 @@ static void tell_refusals(const claim *c)
 static OrtStatus *claim_all(claim *c)
 {
     rmsnorm_fuse_options fuse = RMSNORM_FUSE_OPTIONS_INIT;
-    fuse.keep_residuals = (c->provider->options.disabled >> RMSNORM_SKIP_SIMPLIFIED_LAYER_NORMALIZATION & 1) != 0;
+    fuse.residuals = (c->provider->options.disabled >> RMSNORM_SKIP_SIMPLIFIED_LAYER_NORMALIZATION & 1) != 0
+                         ? RMSNORM_RESIDUALS_KEEP
+                         : RMSNORM_RESIDUALS_FUSE;
     if (c->provider->options.fuse && may_compile(c) && rmsnorm_ir_fuse(c->graph.ir, &fuse) != RMSNORM_OK) {
         return plugin_fail(c->provider->runtime->api, ORT_EP_FAIL, "rmsnorm: the graph is not fused: %s",
                            rmsnorm_last_error());

@@ -35,29 +35,29 @@ static const char *output_name(const rmsnorm_ir *ir, const rmsnorm_ir_node *node
     return "";
 }
 
-const char *rmsnorm_cli_node_words(const rmsnorm_ir *ir, size_t index, char text[RMSNORM_CLI_NODE_WORDS])
+const char *rmsnorm_cli_node_words(const rmsnorm_ir *ir, size_t node, char text[RMSNORM_CLI_NODE_WORDS])
 {
-    const rmsnorm_ir_node *node = rmsnorm_ir_node_at(ir, index);
-    const bool named = node->name[0] != '\0';
+    const rmsnorm_ir_node *shown = rmsnorm_ir_node_at(ir, node);
+    const bool named = shown->name[0] != '\0';
     text[0] = '\0';
-    rmsnorm_cli_append(text, RMSNORM_CLI_NODE_WORDS, "%.80s%s '%.240s'", node->op_type, named ? "" : " of",
-                       named ? node->name : output_name(ir, node));
+    rmsnorm_cli_append(text, RMSNORM_CLI_NODE_WORDS, "%.80s%s '%.240s'", shown->op_type, named ? "" : " of",
+                       named ? shown->name : output_name(ir, shown));
     rmsnorm_cli_clean(text);
     return text;
 }
 
-json_t *rmsnorm_cli_node_json(const rmsnorm_ir *ir, size_t index)
+json_t *rmsnorm_cli_node_json(const rmsnorm_ir *ir, size_t node)
 {
-    const rmsnorm_ir_node *node = rmsnorm_ir_node_at(ir, index);
+    const rmsnorm_ir_node *shown = rmsnorm_ir_node_at(ir, node);
     json_t *entry = json_object();
-    (void)json_object_set_new(entry, "name", rmsnorm_cli_json_text(node->name));
-    (void)json_object_set_new(entry, "op_type", rmsnorm_cli_json_text(node->op_type));
-    (void)json_object_set_new(entry, "domain", rmsnorm_cli_json_text(rmsnorm_cli_domain(node->domain)));
-    (void)json_object_set_new(entry, "output", rmsnorm_cli_json_text(output_name(ir, node)));
+    (void)json_object_set_new(entry, "name", rmsnorm_cli_json_text(shown->name));
+    (void)json_object_set_new(entry, "op_type", rmsnorm_cli_json_text(shown->op_type));
+    (void)json_object_set_new(entry, "domain", rmsnorm_cli_json_text(rmsnorm_cli_domain(shown->domain)));
+    (void)json_object_set_new(entry, "output", rmsnorm_cli_json_text(output_name(ir, shown)));
     return entry;
 }
 
-static void print_nodes(const rmsnorm_ir *ir, const size_t *nodes, size_t count)
+static void print_nodes(FILE *file, const rmsnorm_ir *ir, const size_t *nodes, size_t count)
 {
     char words[RMSNORM_CLI_NODE_WORDS];
     if (count > 3) {
@@ -66,33 +66,33 @@ static void print_nodes(const rmsnorm_ir *ir, const size_t *nodes, size_t count)
         while (first + 1 < count && strcmp(rmsnorm_ir_node_at(ir, nodes[first])->op_type, "Constant") == 0) {
             ++first;
         }
-        printf("%zu nodes, %s to %s", count, rmsnorm_cli_node_words(ir, nodes[first], words),
-               rmsnorm_cli_node_words(ir, nodes[count - 1], last));
+        fprintf(file, "%zu nodes, %s to %s", count, rmsnorm_cli_node_words(ir, nodes[first], words),
+                rmsnorm_cli_node_words(ir, nodes[count - 1], last));
         return;
     }
     for (size_t i = 0; i < count; ++i) {
-        printf("%s%s", i == 0 ? "" : ", ", rmsnorm_cli_node_words(ir, nodes[i], words));
+        fprintf(file, "%s%s", i == 0 ? "" : ", ", rmsnorm_cli_node_words(ir, nodes[i], words));
     }
 }
 
-void rmsnorm_cli_findings_print(const rmsnorm_ir *ir, const char *done)
+void rmsnorm_cli_findings_print(FILE *file, const rmsnorm_ir *ir, const char *done)
 {
     size_t count = 0;
     const rmsnorm_finding *findings = rmsnorm_ir_findings(ir, &count);
     for (size_t i = 0; i < count; ++i) {
         const rmsnorm_finding *finding = &findings[i];
-        printf("%-9s %-8s ", finding->done ? done : "left", kind_name(finding->kind));
-        print_nodes(ir, finding->nodes, finding->node_count);
+        fprintf(file, "%-9s %-8s ", finding->done ? done : "left", kind_name(finding->kind));
+        print_nodes(file, ir, finding->nodes, finding->node_count);
         if (finding->done) {
-            printf(" -> ");
-            print_nodes(ir, finding->made, finding->made_count);
+            fprintf(file, " -> ");
+            print_nodes(file, ir, finding->made, finding->made_count);
         }
         if (finding->reason[0] != '\0') {
-            printf("%s", finding->done ? " (" : ": ");
-            rmsnorm_cli_show(stdout, finding->reason);
-            printf("%s", finding->done ? ")" : "");
+            fprintf(file, "%s", finding->done ? " (" : ": ");
+            rmsnorm_cli_show(file, finding->reason);
+            fprintf(file, "%s", finding->done ? ")" : "");
         }
-        putchar('\n');
+        (void)fputc('\n', file);
     }
 }
 

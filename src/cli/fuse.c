@@ -5,16 +5,18 @@
 #include "options.h"
 #include "rewrite.h"
 
-enum { OUTPUT = 1, TARGET, RELAXED, KEEP_RESIDUALS, DATA_FILES, DRY_RUN, VERIFY, QUIET };
+enum { OUTPUT = 1, TARGET, RELAXED, RESIDUALS, DATA_FILES, DRY_RUN, VERIFY, QUIET };
 
 static const rmsnorm_cli_option options[] = {
-    {OUTPUT, 'o', "output", "FILE", "where the result goes; - is standard output, the input itself is allowed"},
+    {OUTPUT, 'o', "output", "FILE",
+     "where the result goes; - is standard output (the report then goes to standard error)"},
     {TARGET, 0, "target", "NAME", "what runs it: rmsnorm (default), onnx, ort-cpu, ort-webgpu"},
     {RELAXED, 0, "relaxed", NULL, "also what only removes a rounding in between, or reorders one addition"},
-    {KEEP_RESIDUALS, 0, "keep-residuals", NULL, "leave additions before a norm as they are"},
+    {RESIDUALS, 0, "residuals", "HOW", "additions before a norm: fuse or keep (default: keep for ort-cpu, else fuse)"},
     {DATA_FILES, 0, "data-files", "HOW", "data in other files: copy (default), link, or leave it where it is"},
-    {DRY_RUN, 0, "dry-run", NULL, "only say what would be done"},
-    {VERIFY, 0, "verify", NULL, "run what is replaced, before and after, on random inputs"},
+    {DRY_RUN, 0, "dry-run", NULL, "only say what would be done, write nothing"},
+    {VERIFY, 0, "verify", NULL,
+     "run what is replaced, before and after, on random inputs; exit 1, unwritten, if it differs"},
     {QUIET, 'q', "quiet", NULL, "only the last line of the report"},
 };
 
@@ -50,7 +52,19 @@ static int parse_target(const char *word, rmsnorm_cli_rewrite *rewrite, rmsnorm_
             return RMSNORM_CLI_DONE;
         }
     }
-    return rmsnorm_cli_fail("--target is '%s', allowed are rmsnorm, onnx, ort-cpu, ort-webgpu", word);
+    const bool bare = strcmp(word, "ort") == 0;
+    return rmsnorm_cli_fail("--target is '%s', allowed are rmsnorm, onnx, ort-cpu, ort-webgpu%s", word,
+                            bare ? "; for ONNX Runtime on the CPU it is ort-cpu" : "");
+}
+
+static int parse_residuals(const char *word, rmsnorm_fuse_options *fuse)
+{
+    const bool fused = strcmp(word, "fuse") == 0;
+    if (!fused && strcmp(word, "keep") != 0) {
+        return rmsnorm_cli_fail("--residuals is '%s', allowed are fuse, keep", word);
+    }
+    fuse->residuals = fused ? RMSNORM_RESIDUALS_FUSE : RMSNORM_RESIDUALS_KEEP;
+    return RMSNORM_CLI_DONE;
 }
 
 static int set_option(int id, const char *value, rmsnorm_cli_rewrite *rewrite, rmsnorm_fuse_options *fuse)
@@ -67,11 +81,12 @@ static int set_option(int id, const char *value, rmsnorm_cli_rewrite *rewrite, r
         return RMSNORM_CLI_DONE;
     case TARGET:
         return parse_target(value, rewrite, fuse);
+    case RESIDUALS:
+        return parse_residuals(value, fuse);
     case DATA_FILES:
         return rmsnorm_cli_data_files_parse(value, &rewrite->data_files);
     default:
         fuse->relaxed = fuse->relaxed || id == RELAXED;
-        fuse->keep_residuals = fuse->keep_residuals || id == KEEP_RESIDUALS;
         rewrite->dry_run = rewrite->dry_run || id == DRY_RUN;
         rewrite->verify = rewrite->verify || id == VERIFY;
         rewrite->quiet = rewrite->quiet || id == QUIET;
@@ -88,8 +103,12 @@ int rmsnorm_cli_fuse(int argc, char **argv)
 {
     rmsnorm_cli_args args = {.usage = &usage, .argc = argc, .argv = argv};
     rmsnorm_fuse_options fuse = RMSNORM_FUSE_OPTIONS_INIT;
-    rmsnorm_cli_rewrite rewrite = {
-        .apply = apply, .options = &fuse, .verb = "fuse", .done = "fused", .target = "rmsnorm"};
+    rmsnorm_cli_rewrite rewrite = {.apply = apply,
+                                   .options = &fuse,
+                                   .verb = "fuse",
+                                   .done = "fused",
+                                   .target = "rmsnorm",
+                                   .nothing = "no small nodes that resemble RMS normalization were found"};
     const char *value;
     int id;
     while ((id = rmsnorm_cli_next(&args, &value)) >= 0) {

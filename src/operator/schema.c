@@ -106,9 +106,9 @@ static const rmsnorm_type_constraint rms_types[] = {
 #define SLOTS(inputs, outputs, attributes, types) \
     inputs, COUNT(inputs), outputs, COUNT(outputs), attributes, COUNT(attributes), types, COUNT(types)
 
-#define ON_CPU                                                    \
-    {                                                             \
-        .run = true, .shape_inference = true, .peak_memory = true \
+#define ON_CPU                                                                    \
+    {                                                                             \
+        .run = true, .shape_inference = true, .peak_memory = true, .fusion = true \
     }
 /* Devices are another library's; this one knows from the build whether it is there. */
 #ifdef RMSNORM_WEBGPU_DEVICES
@@ -116,9 +116,9 @@ static const rmsnorm_type_constraint rms_types[] = {
 #else
 #define WEBGPU_RUNS false
 #endif
-#define ON_WEBGPU                                   \
-    {                                               \
-        .run = WEBGPU_RUNS, .shape_inference = true \
+#define ON_WEBGPU                                                   \
+    {                                                               \
+        .run = WEBGPU_RUNS, .shape_inference = true, .fusion = true \
     }
 
 static const rmsnorm_operator operators[] = {

@@ -6,19 +6,19 @@
 
 #define NAME "%.160s" /* untrusted names are cut, so that the sentence survives them */
 
-rmsnorm_ir_words rmsnorm_ir_label(const rmsnorm_ir *ir, size_t index)
+rmsnorm_ir_words rmsnorm_ir_label(const rmsnorm_ir *ir, size_t node)
 {
     rmsnorm_ir_words words;
-    const rmsnorm_ir_node *const node = &ir->nodes[index].shown;
-    if (node->name[0] != '\0') {
-        snprintf(words.text, sizeof words.text, "node \"" NAME "\"", node->name);
+    const rmsnorm_ir_node *const shown = &ir->nodes[node].shown;
+    if (shown->name[0] != '\0') {
+        snprintf(words.text, sizeof words.text, "node \"" NAME "\"", shown->name);
         return words;
     }
     size_t output = RMSNORM_NO_INDEX;
-    for (size_t i = 0; i < node->output_count && output == RMSNORM_NO_INDEX; i++) {
-        output = node->outputs[i];
+    for (size_t i = 0; i < shown->output_count && output == RMSNORM_NO_INDEX; i++) {
+        output = shown->outputs[i];
     }
-    snprintf(words.text, sizeof words.text, "node " NAME " of \"" NAME "\"", node->op_type,
+    snprintf(words.text, sizeof words.text, "node " NAME " of \"" NAME "\"", shown->op_type,
              output != RMSNORM_NO_INDEX ? ir->values[output].shown.name : "");
     return words;
 }

@@ -12,7 +12,8 @@ typedef struct rmsnorm_form {
     rmsnorm_dtype type; /* of scale and result */
     size_t covered;     /* nodes of the tail that go */
     int64_t stash_type;
-    int left; /* casts and nodes of the tail that stay */
+    int left;       /* casts and nodes of the tail that stay */
+    bool unrounded; /* in relaxed mode: the rows are no longer rounded before the scale */
 } rmsnorm_form;
 
 /* False: the reason says what is in the way. standard: RMSNormalization may be used, because the model has an opset with

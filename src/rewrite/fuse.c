@@ -28,9 +28,8 @@ static bool choose(const fusion *f, const rmsnorm_chain *chain, bool standard, r
 /* ---- Whether to raise the opset -------------------------------------------------------------- */
 
 /* Marks what goes when a chain is fused. Casts and constants that go with it mean the same at every opset. */
-static void mark(const rmsnorm_ir *ir, const rmsnorm_chain *chain, const rmsnorm_form *form, bool *going)
+static void mark(const rmsnorm_chain *chain, const rmsnorm_form *form, bool *going)
 {
-    (void)ir;
     for (size_t i = 0; i < chain->node_count; i++) {
         going[chain->nodes[i]] = true;
     }
@@ -49,7 +48,7 @@ static bool gains(const fusion *f, size_t mean, bool *going)
         (chain.rounding != NULL && !f->options.relaxed) || !choose(f, &chain, true, &with, &reason)) {
         return false;
     }
-    mark(f->ir, &chain, &with, going);
+    mark(&chain, &with, going);
     return !choose(f, &chain, false, &without, &reason) || with.left < without.left;
 }
 
@@ -76,9 +75,8 @@ static rmsnorm_status decide_opset(fusion *f)
     const char *const why = rmsnorm_raise_obstacle(f->ir, going, RMSNORM_STANDARD_SINCE);
     f->standard = f->raised = why == NULL;
     if (why != NULL) {
-        f->low =
-            rmsnorm_ir_format(f->ir, "; RMSNormalization needs opset %d, and the model's %lld cannot be raised: %s",
-                              RMSNORM_STANDARD_SINCE, (long long)opset, why);
+        f->low = rmsnorm_ir_format(f->ir, "RMSNormalization needs opset %d, and the model's %lld cannot be raised: %s",
+                                   RMSNORM_STANDARD_SINCE, (long long)opset, why);
         return f->low != NULL ? RMSNORM_OK : RMSNORM_OUT_OF_MEMORY;
     }
     return RMSNORM_OK;
@@ -144,7 +142,9 @@ static rmsnorm_status replace_chain(fusion *f, const rmsnorm_chain *chain, const
             rmsnorm_ir_sweep(ir, ir->nodes[nodes[i]].shown.inputs[slot], nodes, MOST_NODES, &count);
         }
     }
-    return report_chain(ir, nodes, count, &made, chain->rounding != NULL ? chain->rounding : "");
+    const char *const rows = form->unrounded ? ", and so are the rows before the scale" : "";
+    return report_chain(ir, nodes, count, &made,
+                        chain->rounding != NULL ? rmsnorm_ir_format(ir, "%s%s", chain->rounding, rows) : "");
 }
 
 static rmsnorm_status fuse_chain(fusion *f, size_t mean)
@@ -162,9 +162,10 @@ static rmsnorm_status fuse_chain(fusion *f, size_t mean)
     if (answer == RMSNORM_CHAIN_MATCHED && choose(f, &chain, f->standard, &form, &reason)) {
         return replace_chain(f, &chain, &form);
     }
-    const bool low = answer == RMSNORM_CHAIN_MATCHED;
+    rmsnorm_reason ignored;
+    const bool low = answer == RMSNORM_CHAIN_MATCHED && f->low[0] != '\0' && choose(f, &chain, true, &form, &ignored);
     return report_chain(f->ir, chain.nodes, chain.node_count, NULL,
-                        rmsnorm_ir_format(f->ir, "%s%s", reason.text, low ? f->low : ""));
+                        low ? f->low : rmsnorm_ir_format(f->ir, "%s", reason.text));
 }
 
 /* ---- The whole ------------------------------------------------------------------------------- */
@@ -190,8 +191,11 @@ static rmsnorm_status fuse_chains(fusion *f)
 
 static rmsnorm_status fuse_residuals(fusion *f)
 {
-    if (f->options.keep_residuals ||
-        !rmsnorm_target_has(f->options.target, RMSNORM_SKIP_SIMPLIFIED_LAYER_NORMALIZATION)) {
+    const rmsnorm_target target = f->options.target;
+    const bool kept = f->options.residuals == RMSNORM_RESIDUALS_KEEP ||
+                      (f->options.residuals == RMSNORM_RESIDUALS_BY_TARGET && !rmsnorm_target_gains_by_skip(target));
+    if (kept || !rmsnorm_target_has(target, RMSNORM_SKIP_SIMPLIFIED_LAYER_NORMALIZATION) ||
+        rmsnorm_ir_opset(f->ir, "") < 7 || !rmsnorm_made_allowed(f->ir, RMSNORM_SKIP_SIMPLIFIED_LAYER_NORMALIZATION)) {
         return RMSNORM_OK;
     }
     for (size_t g = 0; g < f->ir->graph_count; g++) {
@@ -214,6 +218,8 @@ rmsnorm_status rmsnorm_ir_fuse(rmsnorm_ir *ir, const rmsnorm_fuse_options *optio
     }
     RMSNORM_CHECK((unsigned)f.options.target <= RMSNORM_TARGET_ORT_WEBGPU, RMSNORM_INVALID_ARGUMENT,
                   "rmsnorm_ir_fuse: target %d is none", (int)f.options.target);
+    RMSNORM_CHECK((unsigned)f.options.residuals <= RMSNORM_RESIDUALS_KEEP, RMSNORM_INVALID_ARGUMENT,
+                  "rmsnorm_ir_fuse: %d says nothing about residuals", (int)f.options.residuals);
     RMSNORM_TRY(rmsnorm_ir_check_order(ir));
     RMSNORM_TRY(fuse_chains(&f));
     RMSNORM_TRY(fuse_residuals(&f));

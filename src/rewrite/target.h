@@ -7,6 +7,9 @@
 /* Whether the target has an operator at all. */
 bool rmsnorm_target_has(rmsnorm_target target, rmsnorm_operator_kind kind);
 
+/* Whether SkipSimplifiedLayerNormalization is faster there than an addition and a norm. */
+bool rmsnorm_target_gains_by_skip(rmsnorm_target target);
+
 /* Whether it takes these element types. */
 bool rmsnorm_target_takes(rmsnorm_target target, rmsnorm_operator_kind kind, rmsnorm_dtype input, rmsnorm_dtype scale);
 

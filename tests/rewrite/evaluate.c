@@ -18,6 +18,7 @@ struct evaluation {
     const rmsnorm_ir *ir;
     computed *values;
     rmsnorm_arena arena;
+    bool exact; /* every number is a double */
 };
 
 /* ---- Elements -------------------------------------------------------------------------------- */
@@ -205,6 +206,13 @@ evaluation *evaluate_begin(const rmsnorm_ir *ir)
     return e;
 }
 
+evaluation *evaluate_begin_exact(const rmsnorm_ir *ir)
+{
+    evaluation *const e = evaluate_begin(ir);
+    e->exact = true;
+    return e;
+}
+
 void evaluate_end(evaluation *e)
 {
     rmsnorm_arena_release(&e->arena);
@@ -214,10 +222,13 @@ void evaluate_end(evaluation *e)
 static rmsnorm_tensor make(evaluation *e, rmsnorm_dtype dtype, int32_t rank, const int64_t *dims)
 {
     rmsnorm_tensor tensor = {.dtype = dtype, .rank = rank};
+    if (e->exact && rmsnorm_dtype_size(dtype) != 0) {
+        tensor.dtype = RMSNORM_DOUBLE;
+    }
     for (int32_t d = 0; d < rank; d++) {
         tensor.dims[d] = dims[d];
     }
-    tensor.data = rmsnorm_arena_allocate(&e->arena, count_of(&tensor) * element_size(dtype) + 1);
+    tensor.data = rmsnorm_arena_allocate(&e->arena, count_of(&tensor) * element_size(tensor.dtype) + 1);
     assert_non_null(tensor.data);
     return tensor;
 }
@@ -225,7 +236,13 @@ static rmsnorm_tensor make(evaluation *e, rmsnorm_dtype dtype, int32_t rank, con
 static rmsnorm_tensor copied(evaluation *e, const rmsnorm_tensor *tensor)
 {
     const rmsnorm_tensor copy = make(e, tensor->dtype, tensor->rank, tensor->dims);
-    memcpy(copy.data, tensor->data, count_of(tensor) * element_size(tensor->dtype));
+    if (copy.dtype == tensor->dtype) {
+        memcpy(copy.data, tensor->data, count_of(tensor) * element_size(tensor->dtype));
+        return copy;
+    }
+    for (size_t i = 0; i < count_of(tensor); i++) {
+        evaluate_store(&copy, i, evaluate_element(tensor, i));
+    }
     return copy;
 }
 
@@ -334,7 +351,7 @@ static size_t place_in(const rmsnorm_tensor *operand, const rmsnorm_tensor *resu
 static rmsnorm_tensor combined(evaluation *e, rmsnorm_dtype dtype, combine f, const rmsnorm_tensor *a,
                                const rmsnorm_tensor *b)
 {
-    int64_t dims[RMSNORM_MAX_RANK];
+    int64_t dims[RMSNORM_MAX_RANK] = {0};
     const int32_t rank = a->rank > b->rank ? a->rank : b->rank;
     for (int32_t i = 1; i <= rank; i++) {
         const int64_t left = i <= a->rank ? a->dims[a->rank - i] : 1, right = i <= b->rank ? b->dims[b->rank - i] : 1;
@@ -373,7 +390,7 @@ static void normalize(evaluation *e, const computed *statistic, rmsnorm_tensor *
     const int64_t one = 1;
     const rmsnorm_tensor ones = make(e, x->dtype, 1, &one);
     evaluate_store(&ones, 0, 1.0);
-    int64_t dims[RMSNORM_MAX_RANK];
+    int64_t dims[RMSNORM_MAX_RANK] = {0};
     for (int32_t d = 0; d < x->rank; d++) {
         dims[d] = d < x->rank + statistic->axis ? x->dims[d] : 1;
     }
@@ -394,7 +411,7 @@ static void normalize(evaluation *e, const computed *statistic, rmsnorm_tensor *
 
 static bool is_number(const rmsnorm_tensor *tensor, double *number)
 {
-    if (count_of(tensor) != 1 || tensor->rank > 1) {
+    if (count_of(tensor) != 1 || tensor->rank > 2) { /* rows here have three dims, which two more do not add to */
         return false;
     }
     *number = evaluate_element(tensor, 0);
@@ -463,7 +480,7 @@ static void run_elementwise(evaluation *e, size_t node, combine f, computed *res
     const rmsnorm_tensor *const b = two ? input(e, node, 1) : a;
     const rmsnorm_node_attribute *const to = rmsnorm_ir_attribute(e->ir, node, "to");
     const rmsnorm_dtype dtype = f == first && to != NULL ? (rmsnorm_dtype)to->i : a->dtype;
-    if (two && f != pow && a->dtype != b->dtype) {
+    if (two && f != pow && a->dtype != b->dtype && !e->exact) {
         fail_msg("%s: operands of two types", rmsnorm_ir_label(e->ir, node).text);
     }
     if (f == first && dtype == a->dtype) {
@@ -471,7 +488,7 @@ static void run_elementwise(evaluation *e, size_t node, combine f, computed *res
         result->tensor = copied(e, a);
         return;
     }
-    if (f != first && next_stage(e, node, result)) {
+    if (f != first && !e->exact && next_stage(e, node, result)) {
         if (result->stage == PLAIN) {
             return;
         }
@@ -497,7 +514,8 @@ static void run_mean(evaluation *e, size_t node, computed *result)
     const rmsnorm_tensor *const list = given ? input(e, node, 1) : NULL;
     const size_t count = attribute != NULL ? attribute->count : given ? count_of(list) : 0;
     bool reduced[RMSNORM_MAX_RANK] = {false};
-    int64_t dims[RMSNORM_MAX_RANK], kept[RMSNORM_MAX_RANK];
+    int64_t dims[RMSNORM_MAX_RANK] = {0};
+    int64_t kept[RMSNORM_MAX_RANK] = {0};
     for (size_t i = 0; i < count; i++) {
         const int64_t axis = attribute != NULL ? attribute->ints[i] : (int64_t)evaluate_element(list, i);
         reduced[axis < 0 ? axis + x->rank : axis] = true;
@@ -546,7 +564,9 @@ static void run_constant(evaluation *e, size_t node, computed *result)
         break;
     case RMSNORM_NODE_ATTRIBUTE_FLOATS:
         result->tensor = make(e, RMSNORM_FLOAT, 1, &count);
-        memcpy(result->tensor.data, attribute->floats, attribute->count * sizeof(float));
+        for (size_t i = 0; i < attribute->count; i++) {
+            evaluate_store(&result->tensor, i, (double)attribute->floats[i]);
+        }
         break;
     default:
         fail_msg("%s: no elements", rmsnorm_ir_label(e->ir, node).text);

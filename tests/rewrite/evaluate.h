@@ -9,6 +9,8 @@ typedef struct evaluation evaluation;
 
 /* Before evaluate_run: gives a value its elements. They are copied. */
 evaluation *evaluate_begin(const rmsnorm_ir *ir);
+/* The same without any rounding but that of double: what the graph would give in theory. Has no norms. */
+evaluation *evaluate_begin_exact(const rmsnorm_ir *ir);
 void evaluate_give(evaluation *e, size_t value, const rmsnorm_tensor *tensor);
 /* All nodes that are not gone, in their order; of a node with graphs inside the first one is what it does. A node that has
  * no rule here ends the test. */

@@ -7,10 +7,10 @@
 /* A graph and rows for its inputs. */
 typedef struct rewritten {
     build *b;
-    size_t node_count;
     evaluation *before;
+    size_t given[32], given_count; /* the inputs, before something is rewritten */
     unsigned seed;
-    bool specials;    /* NaN and infinities among the rows, too */
+    bool specials;    /* NaN and infinities among the rows of what is called x, too */
     bool coarse;      /* numbers of 7 bits instead, so that float holds the square of a sum of three */
     const char *what; /* for messages; may be NULL */
 } rewritten;
