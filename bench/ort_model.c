@@ -41,10 +41,19 @@ typedef struct bench_run {
     side *sides;
 } bench_run;
 
+/* The plug-in's own sentence, where the runtime has put a place in its source and names of functions before it. */
 static bool good(const bench_run *run, OrtStatus *status, char why[256])
 {
-    const bench_ort_session session = {.api = run->api};
-    return bench_ort_good(&session, status, why);
+    const char *const text = status != NULL ? run->api->GetErrorMessage(status) : "";
+    const char *const own = strstr(text, "rmsnorm: ");
+    if (own == NULL) {
+        const bench_ort_session session = {.api = run->api};
+        return bench_ort_good(&session, status, why);
+    }
+    snprintf(why, 256, "%s", own + strlen("rmsnorm: "));
+    why[strcspn(why, "\n")] = '\0';
+    run->api->ReleaseStatus(status);
+    return false;
 }
 
 #define TRY(expression)                      \

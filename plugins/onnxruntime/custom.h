@@ -20,6 +20,10 @@ typedef struct plugin_custom_domain {
     size_t count;
 } plugin_custom_domain;
 
+/* Adds an operator to a domain that is there. provider NULL: the runtime's CPU provider. */
+OrtStatus *plugin_custom_add(const plugin_runtime *runtime, plugin_custom_domain *domain, rmsnorm_operator_kind kind,
+                             const char *provider);
+
 /* com.microsoft::SimplifiedLayerNormalization for the provider of this library: models spell it so, the runtime has it in the
  * default domain alone. */
 OrtStatus *plugin_custom_spelling(const plugin_runtime *runtime, plugin_custom_domain *domain);

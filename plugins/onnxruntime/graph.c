@@ -1,5 +1,6 @@
 #include "graph.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* Constants of up to this many elements are shown to the rewriter: scalars and lists of axes. */
@@ -200,6 +201,13 @@ static OrtStatus *read_attribute(plugin_graph *graph, const OrtOpAttr *from, rms
     return size == 0 ? NULL : api->ReadOpAttr(from, type, ints, size, &size);
 }
 
+/* What is known of a node before it is added. */
+typedef struct node_parts {
+    rmsnorm_ir_node node;
+    const OrtValueInfo **inputs, **outputs; /* inputs: and what the graphs inside use */
+    size_t axes;                            /* a value that stands for an attribute; RMSNORM_NO_INDEX: none */
+} node_parts;
+
 static OrtStatus *read_attributes(plugin_graph *graph, const OrtNode *node, rmsnorm_ir_node *to)
 {
     const OrtApi *const api = API(graph);
@@ -216,38 +224,48 @@ static OrtStatus *read_attributes(plugin_graph *graph, const OrtNode *node, rmsn
     return NULL;
 }
 
-typedef struct node_values {
-    const OrtValueInfo **inputs, **outputs; /* inputs: and what the graphs inside use */
-    size_t input_count, output_count;
-    bool opaque;
-} node_values;
+/* The graph is shown at an opset where a mean has its axes as an input: what an older model has as an attribute becomes a constant. */
+static OrtStatus *move_axes(plugin_graph *graph, size_t position, node_parts *parts)
+{
+    enum { LONGEST_NAME = 40 };
+    rmsnorm_ir_node *const node = &parts->node;
+    rmsnorm_node_attribute *const attributes = (rmsnorm_node_attribute *)node->attributes;
+    parts->axes = RMSNORM_NO_INDEX;
+    for (size_t i = 0; i < node->attribute_count && node->domain[0] == '\0' && strcmp(node->op_type, "ReduceMean") == 0;
+         i++) {
+        if (attributes[i].kind == RMSNORM_NODE_ATTRIBUTE_INTS && strcmp(attributes[i].name, "axes") == 0) {
+            char *name;
+            rmsnorm_ir_value value = {.type = {.dtype = RMSNORM_INT64, .rank = 1}, .constant = true};
+            TAKE(graph, name, LONGEST_NAME);
+            snprintf(name, LONGEST_NAME, "\n%zu", position); /* no name of a model's */
+            value.name = name;
+            value.type.dims[0] = (int64_t)attributes[i].count;
+            value.type.data = (void *)attributes[i].ints;
+            attributes[i] = attributes[--node->attribute_count];
+            return checked(graph, rmsnorm_ir_add_value(graph->ir, &value, &parts->axes));
+        }
+    }
+    return NULL;
+}
 
-static OrtStatus *list_values(plugin_graph *graph, const OrtNode *node, node_values *values)
+static OrtStatus *list_values(plugin_graph *graph, const OrtNode *node, node_parts *parts)
 {
     const OrtApi *const api = API(graph);
+    rmsnorm_ir_node *const to = &parts->node;
     size_t explicit_count, implicit_count, graphs;
     PLUGIN_TRY(api->Node_GetNumInputs(node, &explicit_count));
     PLUGIN_TRY(api->Node_GetNumImplicitInputs(node, &implicit_count));
-    PLUGIN_TRY(api->Node_GetNumOutputs(node, &values->output_count));
+    PLUGIN_TRY(api->Node_GetNumOutputs(node, &to->output_count));
     PLUGIN_TRY(api->Node_GetNumSubgraphs(node, &graphs));
-    values->input_count = explicit_count + implicit_count;
-    values->opaque = graphs != 0 || implicit_count != 0;
-    TAKE(graph, values->inputs, values->input_count);
-    TAKE(graph, values->outputs, values->output_count);
-    PLUGIN_TRY(api->Node_GetInputs(node, values->inputs, explicit_count));
+    to->input_count = explicit_count + implicit_count;
+    to->function = graphs != 0 || implicit_count != 0;
+    TAKE(graph, parts->inputs, to->input_count);
+    TAKE(graph, parts->outputs, to->output_count);
+    PLUGIN_TRY(api->Node_GetInputs(node, parts->inputs, explicit_count));
     if (implicit_count != 0) {
-        PLUGIN_TRY(api->Node_GetImplicitInputs(node, values->inputs + explicit_count, implicit_count));
+        PLUGIN_TRY(api->Node_GetImplicitInputs(node, parts->inputs + explicit_count, implicit_count));
     }
-    return api->Node_GetOutputs(node, values->outputs, values->output_count);
-}
-
-static OrtStatus *look_up(plugin_graph *graph, const OrtValueInfo *const *infos, size_t count, size_t **indices)
-{
-    TAKE(graph, *indices, count);
-    for (size_t i = 0; i < count; i++) {
-        PLUGIN_TRY(add_value(graph, infos[i], &(*indices)[i]));
-    }
-    return NULL;
+    return api->Node_GetOutputs(node, parts->outputs, to->output_count);
 }
 
 static OrtStatus *is_taken(const plugin_graph *graph, const OrtNode *node, bool *taken)
@@ -258,44 +276,61 @@ static OrtStatus *is_taken(const plugin_graph *graph, const OrtNode *node, bool 
     return NULL;
 }
 
-static OrtStatus *add_node(plugin_graph *graph, size_t position, const node_values *values)
+static OrtStatus *read_node(plugin_graph *graph, size_t position, node_parts *parts)
 {
     const OrtApi *const api = API(graph);
     const OrtNode *const node = graph->nodes[position];
-    rmsnorm_ir_node to = {.origin = position, .input_count = values->input_count, .output_count = values->output_count};
-    size_t *inputs, *outputs, index;
-    PLUGIN_TRY(api->Node_GetName(node, &to.name));
-    PLUGIN_TRY(api->Node_GetOperatorType(node, &to.op_type));
-    PLUGIN_TRY(api->Node_GetDomain(node, &to.domain));
+    rmsnorm_ir_node *const to = &parts->node;
+    to->origin = position;
+    PLUGIN_TRY(list_values(graph, node, parts));
+    PLUGIN_TRY(api->Node_GetName(node, &to->name));
+    PLUGIN_TRY(api->Node_GetOperatorType(node, &to->op_type));
+    PLUGIN_TRY(api->Node_GetDomain(node, &to->domain));
     PLUGIN_TRY(is_taken(graph, node, &graph->taken[position]));
-    to.function = values->opaque || graph->taken[position];
-    PLUGIN_TRY(look_up(graph, values->inputs, values->input_count, &inputs));
-    PLUGIN_TRY(look_up(graph, values->outputs, values->output_count, &outputs));
-    if (!to.function) {
-        PLUGIN_TRY(read_attributes(graph, node, &to));
+    to->function = to->function || graph->taken[position];
+    return to->function ? NULL : read_attributes(graph, node, to);
+}
+
+static OrtStatus *add_values(plugin_graph *graph, const OrtValueInfo *const *infos, size_t count, size_t *indices)
+{
+    for (size_t i = 0; i < count; i++) {
+        PLUGIN_TRY(add_value(graph, infos[i], &indices[i]));
     }
-    to.inputs = inputs;
-    to.outputs = outputs;
-    return checked(graph, rmsnorm_ir_add_node(graph->ir, &to, &index));
+    return NULL;
+}
+
+static OrtStatus *add_node_values(plugin_graph *graph, size_t position, node_parts *parts)
+{
+    rmsnorm_ir_node *const to = &parts->node;
+    size_t *inputs, *outputs;
+    TAKE(graph, inputs, to->input_count + 2);
+    TAKE(graph, outputs, to->output_count);
+    PLUGIN_TRY(add_values(graph, parts->inputs, to->input_count, inputs));
+    PLUGIN_TRY(add_values(graph, parts->outputs, to->output_count, outputs));
+    PLUGIN_TRY(move_axes(graph, position, parts));
+    if (parts->axes != RMSNORM_NO_INDEX && to->input_count == 1) {
+        inputs[to->input_count++] = parts->axes;
+    }
+    to->inputs = inputs;
+    to->outputs = outputs;
+    return NULL;
 }
 
 static OrtStatus *add_nodes(plugin_graph *graph)
 {
-    node_values *values;
-    size_t most = 0;
-    TAKE(graph, values, graph->node_count);
+    node_parts *parts;
+    size_t most = 0, index;
+    TAKE(graph, parts, graph->node_count);
     for (size_t i = 0; i < graph->node_count; i++) {
-        PLUGIN_TRY(list_values(graph, graph->nodes[i], &values[i]));
-        most += values[i].input_count + values[i].output_count;
+        PLUGIN_TRY(read_node(graph, i, &parts[i]));
+        most += parts[i].node.input_count + parts[i].node.output_count;
     }
     PLUGIN_TRY(make_names(graph, most));
     for (size_t i = 0; i < graph->node_count; i++) { /* values first, as rmsnorm_ir wants them */
-        size_t *indices;
-        PLUGIN_TRY(look_up(graph, values[i].inputs, values[i].input_count, &indices));
-        PLUGIN_TRY(look_up(graph, values[i].outputs, values[i].output_count, &indices));
+        PLUGIN_TRY(add_node_values(graph, i, &parts[i]));
     }
     for (size_t i = 0; i < graph->node_count; i++) {
-        PLUGIN_TRY(add_node(graph, i, &values[i]));
+        PLUGIN_TRY(checked(graph, rmsnorm_ir_add_node(graph->ir, &parts[i].node, &index)));
     }
     return NULL;
 }

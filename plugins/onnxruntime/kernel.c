@@ -55,21 +55,12 @@ OrtStatus *plugin_kernel_refuse(const plugin_kernel *kernel, rmsnorm_status stat
 
 /* ---- From the runtime's node ----------------------------------------------------------------- */
 
-/* Takes a status that only says that something is not there. */
-static bool got(const OrtApi *api, OrtStatus *status)
-{
-    if (status != NULL) {
-        api->ReleaseStatus(status);
-    }
-    return status == NULL;
-}
-
 OrtStatus *plugin_kernel_read(plugin_kernel *kernel, const OrtKernelInfo *info)
 {
     const OrtApi *const api = kernel->api;
     OrtStatus *refusal = NULL;
     size_t size = sizeof kernel->name;
-    if (!got(api, api->KernelInfo_GetNodeName(info, kernel->name, &size))) {
+    if (!plugin_passed(api, api->KernelInfo_GetNodeName(info, kernel->name, &size))) {
         kernel->name[0] = '\0';
     }
     for (size_t i = 0; i < kernel->op->attribute_count; i++) {
@@ -78,9 +69,9 @@ OrtStatus *plugin_kernel_read(plugin_kernel *kernel, const OrtKernelInfo *info)
         int64_t whole;
         float real;
         rmsnorm_status status = RMSNORM_OK;
-        if (is_int && got(api, api->KernelInfoGetAttribute_int64(info, attribute->name, &whole))) {
+        if (is_int && plugin_passed(api, api->KernelInfoGetAttribute_int64(info, attribute->name, &whole))) {
             status = rmsnorm_attributes_set_int(kernel->op, &kernel->attributes, attribute->name, whole);
-        } else if (!is_int && got(api, api->KernelInfoGetAttribute_float(info, attribute->name, &real))) {
+        } else if (!is_int && plugin_passed(api, api->KernelInfoGetAttribute_float(info, attribute->name, &real))) {
             status = rmsnorm_attributes_set_float(kernel->op, &kernel->attributes, attribute->name, real);
         }
         if (status != RMSNORM_OK && refusal == NULL) {
@@ -221,7 +212,7 @@ static OrtStatus *make_output(call *c, size_t slot)
 static void run_parallel(void *user, rmsnorm_task task, void *job, size_t count)
 {
     const call *const c = user;
-    if (!got(c->kernel->api, c->kernel->api->KernelContext_ParallelFor(c->context, task, count, 0, job))) {
+    if (!plugin_passed(c->kernel->api, c->kernel->api->KernelContext_ParallelFor(c->context, task, count, 0, job))) {
         for (size_t i = 0; i < count; i++) {
             task(job, i);
         }

@@ -19,6 +19,14 @@ OrtStatus *plugin_fail(const OrtApi *api, OrtErrorCode code, const char *format,
     return api->CreateStatus(code, text);
 }
 
+bool plugin_passed(const OrtApi *api, OrtStatus *status)
+{
+    if (status != NULL) {
+        api->ReleaseStatus(status);
+    }
+    return status == NULL;
+}
+
 OrtErrorCode plugin_code(rmsnorm_status status)
 {
     switch (status) {

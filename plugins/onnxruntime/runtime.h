@@ -25,6 +25,9 @@ OrtStatus *plugin_runtime_find(const OrtApiBase *base, plugin_runtime *runtime, 
 OrtStatus *plugin_fail(const OrtApi *api, OrtErrorCode code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
+/* Takes a status that only says that something is not there. */
+bool plugin_passed(const OrtApi *api, OrtStatus *status);
+
 OrtErrorCode plugin_code(rmsnorm_status status);
 
 /* Leaves a function that returns OrtStatus*. */
