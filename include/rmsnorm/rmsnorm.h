@@ -247,6 +247,7 @@ typedef enum rmsnorm_isa {
     RMSNORM_ISA_AVX2 = 3,  /* with FMA and F16C */
     RMSNORM_ISA_AVX512 = 4 /* F, BW, DQ, VL */
 } rmsnorm_isa;
+#define RMSNORM_ISA_COUNT 5 /* with RMSNORM_ISA_AUTO */
 
 RMSNORM_API const char *rmsnorm_isa_name(rmsnorm_isa isa);                            /* "avx2"; "auto" */
 RMSNORM_API rmsnorm_status rmsnorm_isa_from_name(const char *name, rmsnorm_isa *isa); /* an unknown name is an error */

@@ -22,8 +22,7 @@ static const rmsnorm_cli_usage usage = {
     .computes = true,
 };
 
-static const rmsnorm_isa isas[] = {RMSNORM_ISA_SCALAR, RMSNORM_ISA_NEON, RMSNORM_ISA_AVX2, RMSNORM_ISA_AVX512};
-enum { ISA_COUNT = sizeof isas / sizeof isas[0], CACHE_COUNT = 3 };
+enum { CACHE_COUNT = 3 };
 
 /* Bytes, or 0 where the system does not say. */
 static long cache_size(int level)
@@ -54,9 +53,10 @@ static const char *const cache_keys[CACHE_COUNT] = {"l1_data", "l2", "l3"};
 static void print_text(const rmsnorm_cli_context *context, const rmsnorm_cli_gpus *gpus)
 {
     printf("rmsnorm %s\n\nInstruction set  compiled  runnable\n", rmsnorm_version());
-    for (int i = 0; i < ISA_COUNT; ++i) {
-        printf("  %-13s  %8s  %8s%s\n", rmsnorm_isa_name(isas[i]), rmsnorm_isa_compiled(isas[i]) ? "yes" : "no",
-               rmsnorm_isa_runnable(isas[i]) ? "yes" : "no", isas[i] == context->isa ? "  in use" : "");
+    for (int i = RMSNORM_ISA_SCALAR; i < RMSNORM_ISA_COUNT; ++i) {
+        const rmsnorm_isa isa = (rmsnorm_isa)i;
+        printf("  %-13s  %8s  %8s%s\n", rmsnorm_isa_name(isa), rmsnorm_isa_compiled(isa) ? "yes" : "no",
+               rmsnorm_isa_runnable(isa) ? "yes" : "no", isa == context->isa ? "  in use" : "");
     }
     printf("\nCaches   ");
     for (int i = 0; i < CACHE_COUNT; ++i) {
@@ -75,11 +75,12 @@ static void print_text(const rmsnorm_cli_context *context, const rmsnorm_cli_gpu
 static void print_json(const rmsnorm_cli_context *context, const rmsnorm_cli_gpus *gpus)
 {
     json_t *sets = json_array();
-    for (int i = 0; i < ISA_COUNT; ++i) {
+    for (int i = RMSNORM_ISA_SCALAR; i < RMSNORM_ISA_COUNT; ++i) {
+        const rmsnorm_isa isa = (rmsnorm_isa)i;
         json_t *set = json_object();
-        (void)json_object_set_new(set, "name", json_string(rmsnorm_isa_name(isas[i])));
-        (void)json_object_set_new(set, "compiled", json_boolean(rmsnorm_isa_compiled(isas[i])));
-        (void)json_object_set_new(set, "runnable", json_boolean(rmsnorm_isa_runnable(isas[i])));
+        (void)json_object_set_new(set, "name", json_string(rmsnorm_isa_name(isa)));
+        (void)json_object_set_new(set, "compiled", json_boolean(rmsnorm_isa_compiled(isa)));
+        (void)json_object_set_new(set, "runnable", json_boolean(rmsnorm_isa_runnable(isa)));
         (void)json_array_append_new(sets, set);
     }
     json_t *caches = json_object();

@@ -159,17 +159,17 @@ static void test_device(selftest *all, const rmsnorm_cli_context *context)
 /* With each instruction set that the environment leaves. */
 static int test_cpu(selftest *all)
 {
-    static const rmsnorm_isa isas[] = {RMSNORM_ISA_SCALAR, RMSNORM_ISA_NEON, RMSNORM_ISA_AVX2, RMSNORM_ISA_AVX512};
-    for (size_t i = 0; i < sizeof isas / sizeof isas[0]; ++i) {
-        const rmsnorm_cli_args args = {.max_isa = isas[i], .threads = 1};
+    for (int i = RMSNORM_ISA_SCALAR; i < RMSNORM_ISA_COUNT; ++i) {
+        const rmsnorm_isa isa = (rmsnorm_isa)i;
+        const rmsnorm_cli_args args = {.max_isa = isa, .threads = 1};
         rmsnorm_cli_context context;
-        if (!rmsnorm_isa_runnable(isas[i])) {
+        if (!rmsnorm_isa_runnable(isa)) {
             continue;
         }
         if (rmsnorm_cli_context_open(&args, &context) != RMSNORM_CLI_DONE) {
             return RMSNORM_CLI_BAD;
         }
-        if (context.isa == isas[i]) {
+        if (context.isa == isa) {
             test_device(all, &context);
         }
         rmsnorm_cli_context_close(&context);

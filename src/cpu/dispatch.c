@@ -87,25 +87,23 @@ static const struct {
 
 #define COMPILED_COUNT ((int)(sizeof compiled / sizeof compiled[0]))
 
-static const char *const isa_names[] = {"auto", "scalar", "neon", "avx2", "avx512"};
-
-#define ISA_COUNT ((int)(sizeof isa_names / sizeof isa_names[0]))
+static const char *const isa_names[RMSNORM_ISA_COUNT] = {"auto", "scalar", "neon", "avx2", "avx512"};
+#define ISA_NAMES "auto, scalar, neon, avx2, avx512"
 
 const char *rmsnorm_isa_name(rmsnorm_isa isa)
 {
-    return (int)isa >= 0 && (int)isa < ISA_COUNT ? isa_names[isa] : "unknown";
+    return (int)isa >= 0 && (int)isa < RMSNORM_ISA_COUNT ? isa_names[isa] : "unknown";
 }
 
 rmsnorm_status rmsnorm_isa_from_name(const char *name, rmsnorm_isa *isa)
 {
-    for (int i = 0; name != NULL && i < ISA_COUNT; i++) {
+    for (int i = 0; name != NULL && i < RMSNORM_ISA_COUNT; i++) {
         if (strcmp(name, isa_names[i]) == 0) {
             *isa = (rmsnorm_isa)i;
             return RMSNORM_OK;
         }
     }
-    return rmsnorm_fail(RMSNORM_INVALID_ARGUMENT, "isa is '%s', allowed auto, scalar, neon, avx2, avx512",
-                        name == NULL ? "(null)" : name);
+    return rmsnorm_fail(RMSNORM_INVALID_ARGUMENT, "isa is '%s', allowed " ISA_NAMES, name == NULL ? "(null)" : name);
 }
 
 bool rmsnorm_isa_compiled(rmsnorm_isa isa)
@@ -135,7 +133,7 @@ static int read_environment(void)
     if (name == NULL || name[0] == '\0') {
         return RMSNORM_ISA_AUTO;
     }
-    for (int i = 0; i < ISA_COUNT; i++) {
+    for (int i = 0; i < RMSNORM_ISA_COUNT; i++) {
         if (strcmp(name, isa_names[i]) == 0) {
             return i;
         }
@@ -167,14 +165,14 @@ static found find_once(void)
 /* The index into `compiled`. */
 static rmsnorm_status select_isa(rmsnorm_isa max_isa, int *index)
 {
-    RMSNORM_CHECK((int)max_isa >= 0 && (int)max_isa < ISA_COUNT, RMSNORM_INVALID_ARGUMENT,
-                  "max_isa is %d, allowed 0 (auto) to %d (%s)", (int)max_isa, ISA_COUNT - 1, isa_names[ISA_COUNT - 1]);
+    RMSNORM_CHECK((int)max_isa >= 0 && (int)max_isa < RMSNORM_ISA_COUNT, RMSNORM_INVALID_ARGUMENT,
+                  "max_isa is %d, allowed 0 (auto) to %d (%s)", (int)max_isa, RMSNORM_ISA_COUNT - 1,
+                  isa_names[RMSNORM_ISA_COUNT - 1]);
     RMSNORM_CHECK(max_isa == RMSNORM_ISA_AUTO || rmsnorm_isa_compiled(max_isa), RMSNORM_UNSUPPORTED,
                   "max_isa is %s, which this build does not have", isa_names[max_isa]);
     const found here = find_once();
     RMSNORM_CHECK(here.limit >= 0, RMSNORM_INVALID_ARGUMENT,
-                  "the environment's RMSNORM_ISA is '%s', allowed auto, scalar, neon, avx2, avx512",
-                  getenv("RMSNORM_ISA"));
+                  "the environment's RMSNORM_ISA is '%s', allowed " ISA_NAMES, getenv("RMSNORM_ISA"));
     RMSNORM_CHECK(here.limit == RMSNORM_ISA_AUTO || rmsnorm_isa_compiled((rmsnorm_isa)here.limit), RMSNORM_UNSUPPORTED,
                   "the environment's RMSNORM_ISA is %s, which this build does not have", isa_names[here.limit]);
     int i = here.best;

@@ -64,7 +64,7 @@ int main(void)
     const rmsnorm_operator *op = NULL;
     printf("rmsnorm %s\n", rmsnorm_version());
     for (size_t i = 0; (op = rmsnorm_operator_at(i)) != NULL; i++) {
-        for (int isa = RMSNORM_ISA_SCALAR; isa <= RMSNORM_ISA_AVX512; isa++) {
+        for (int isa = RMSNORM_ISA_SCALAR; isa < RMSNORM_ISA_COUNT; isa++) {
             for (size_t t = 0; rmsnorm_isa_runnable((rmsnorm_isa)isa) && t < 4; t++) {
                 for (size_t w = 0; w < sizeof widths / sizeof widths[0]; w++) {
                     run(op, dtypes[t], widths[w], (rmsnorm_isa)isa);

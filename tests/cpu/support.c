@@ -223,7 +223,7 @@ void expect_same_bits(const rmsnorm_tensor *a, const rmsnorm_tensor *b)
 int list_isas(rmsnorm_isa list[MAX_ISAS])
 {
     int count = 0;
-    for (int isa = RMSNORM_ISA_SCALAR; isa <= RMSNORM_ISA_AVX512; isa++) {
+    for (int isa = RMSNORM_ISA_SCALAR; isa < RMSNORM_ISA_COUNT; isa++) {
         if (rmsnorm_isa_runnable((rmsnorm_isa)isa)) {
             list[count++] = (rmsnorm_isa)isa;
         }

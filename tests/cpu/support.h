@@ -36,7 +36,7 @@
     }
 #define COUNT_OF(list) (sizeof(list) / sizeof((list)[0]))
 
-#define MAX_ISAS 5
+#define MAX_ISAS RMSNORM_ISA_COUNT
 
 /* A call in the making. Inputs and outputs without data are omitted ones. */
 typedef struct trial {

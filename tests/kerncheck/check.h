@@ -4,7 +4,7 @@
 
 #include "case.h"
 
-#define MAX_ISAS 5
+#define MAX_ISAS RMSNORM_ISA_COUNT
 #define POISON 0xFF /* what outputs hold before a call: a NaN of every type, of a payload that no input has */
 
 typedef struct buffer {

@@ -89,7 +89,7 @@ static arguments parse(int count, char **words)
 /* Those that a call limited to them really uses here: RMSNORM_ISA in the environment may keep some away. */
 static void list_isas(checker *k, rmsnorm_isa only)
 {
-    for (int isa = RMSNORM_ISA_SCALAR; isa <= RMSNORM_ISA_AVX512; isa++) {
+    for (int isa = RMSNORM_ISA_SCALAR; isa < RMSNORM_ISA_COUNT; isa++) {
         rmsnorm_isa used = RMSNORM_ISA_AUTO;
         if ((only != RMSNORM_ISA_AUTO && only != (rmsnorm_isa)isa) || !rmsnorm_isa_runnable((rmsnorm_isa)isa)) {
             continue;
