@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "bench.h"
+#include "ort_model.h"
 
 static bool prepare(const bench_case *what, const bench_data *data, void **user, char why[256])
 {
@@ -27,6 +28,14 @@ bool bench_ort_webgpu_times(void *state, double *microseconds, size_t capacity, 
 {
     memset(microseconds, 0, capacity * sizeof *microseconds);
     *count = 0;
+    return prepare(NULL, NULL, &state, why);
+}
+
+bool bench_model(const bench_model_request *request, bench_model_report *report, char why[256])
+{
+    void *state;
+    (void)request;
+    memset(report, 0, sizeof *report);
     return prepare(NULL, NULL, &state, why);
 }
 

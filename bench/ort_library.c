@@ -21,7 +21,7 @@ bool bench_ort_check(const OrtApi *api, OrtStatus *status, char why[256])
     return false;
 }
 
-const OrtApi *bench_ort_load(char why[256])
+const OrtApi *bench_ort_load(const char **version, char why[256])
 {
     const char *const chosen = getenv("RMSNORM_ORT_LIBRARY");
     const char *const path = chosen != NULL && chosen[0] != '\0' ? chosen : "libonnxruntime.so.1";
@@ -34,6 +34,9 @@ const OrtApi *bench_ort_load(char why[256])
     void *const symbol = dlsym(library, "OrtGetApiBase");
     memcpy(&base, &symbol, sizeof base);
     const OrtApi *const api = symbol != NULL ? base()->GetApi(API_VERSION) : NULL;
+    if (api != NULL && version != NULL) {
+        *version = base()->GetVersionString();
+    }
     if (api == NULL) {
         snprintf(why, 256, "%s is no ONNX Runtime of version 1.%d or later", path, API_VERSION);
     }

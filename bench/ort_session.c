@@ -129,7 +129,7 @@ bool bench_ort_open(bench_ort_session *session, const bench_case *what, const be
 {
     value values[6];
     const size_t count = list_values(what, data, values);
-    session->api = bench_ort_load(why);
+    session->api = bench_ort_load(NULL, why);
     if (session->api == NULL) {
         return false;
     }

@@ -28,6 +28,9 @@ if(RMSNORM_COMMAND)
     install(FILES completions/rmsnorm.bash DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions RENAME rmsnorm)
     install(FILES completions/_rmsnorm DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
 endif()
+if(TARGET rmsnorm_onnxruntime) # loaded by its path: nobody links with it
+    install(TARGETS rmsnorm_onnxruntime LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+endif()
 install(FILES LICENSE README.md ${CMAKE_CURRENT_BINARY_DIR}/rmsnorm.cdx.json DESTINATION ${CMAKE_INSTALL_DOCDIR})
 
 configure_package_config_file(cmake/rmsnorm-config.cmake.in rmsnorm-config.cmake INSTALL_DESTINATION ${package_dir}

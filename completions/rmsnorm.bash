@@ -3,7 +3,7 @@ _rmsnorm() {
     local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]} command=${COMP_WORDS[1]:-} options= values=
     COMPREPLY=()
     if ((COMP_CWORD == 1)); then
-        mapfile -t COMPREPLY < <(compgen -W 'run test selftest infer check fuse convert plan describe bench tune get-kernel package info --help --version' -- "$word")
+        mapfile -t COMPREPLY < <(compgen -W 'run test selftest infer check fuse convert plan describe bench ort-bench tune get-kernel package info --help --version' -- "$word")
         return
     fi
     if [[ $command == package ]]; then
@@ -142,6 +142,18 @@ _rmsnorm() {
         --device) values='cpu webgpu' ;;
         --adapter) values='' ;;
         --time) values='' ;;
+        --isa) values='scalar neon avx2 avx512' ;;
+        --threads) values='' ;;
+        *) values=none ;;
+        esac
+        ;;
+    ort-bench)
+        options='--plugin --custom-ops --dim --option --seconds --isa --threads --json -h --help --version'
+        case $before in
+        --plugin) values='' ;;
+        --dim) values='' ;;
+        --option) values='' ;;
+        --seconds) values='' ;;
         --isa) values='scalar neon avx2 avx512' ;;
         --threads) values='' ;;
         *) values=none ;;

@@ -115,7 +115,8 @@ RMSNORM_API rmsnorm_status rmsnorm_node_resolve(const rmsnorm_model *model, cons
 typedef struct rmsnorm_document rmsnorm_document;
 
 /* Refused besides what is no ONNX model: a name that nothing defines, or that a graph defines twice; data in other files
- * that rmsnorm_model_read would refuse or that are not there. "-" is standard input, where no data in other files can be.
+ * that rmsnorm_model_read would refuse. Data files that are not there are no obstacle: what depends on their numbers is not
+ * known then, and only saving to another folder needs them. "-" is standard input, where no data in other files can be.
  * A file is kept open and read again when the result is written; a stream is kept in memory. Free with
  * rmsnorm_document_free. */
 RMSNORM_API rmsnorm_status rmsnorm_document_open(const char *path, rmsnorm_document **document);

@@ -92,6 +92,10 @@ RMSNORM_API int64_t rmsnorm_ir_opset(const rmsnorm_ir *ir, const char *domain);
 /* The opset of ai.onnx is not to be raised; why ends a sentence: "the model defines functions". Stays the caller's. */
 RMSNORM_API void rmsnorm_ir_fix_opset(rmsnorm_ir *ir, const char *why);
 
+/* The model has a function of its own under an operator's name: nodes of that name are not made. Nodes that call it say so
+ * themselves. Strings stay the caller's. */
+RMSNORM_API rmsnorm_status rmsnorm_ir_add_function(rmsnorm_ir *ir, const char *domain, const char *name);
+
 /* Adding, in this order: a graph's values, then its nodes in their order, then the graphs inside. Of a value, name,
  * graph, type, open, constant and output are read; of a node, everything but gone, previous and next. Arrays are copied,
  * except strings, attributes and data, which stay the caller's and must outlive the rmsnorm_ir. A value may be the

@@ -47,6 +47,7 @@ int rmsnorm_cli_check(int argc, char **argv);
 int rmsnorm_cli_describe(int argc, char **argv);
 int rmsnorm_cli_info(int argc, char **argv);
 int rmsnorm_cli_bench(int argc, char **argv);
+int rmsnorm_cli_ort_bench(int argc, char **argv);
 int rmsnorm_cli_tune(int argc, char **argv);
 int rmsnorm_cli_package(int argc, char **argv);
 int rmsnorm_cli_plan(int argc, char **argv);

@@ -8,12 +8,14 @@
 enum { OUTPUT = 1, TO, DATA_FILES, DRY_RUN, VERIFY, QUIET };
 
 static const rmsnorm_cli_option options[] = {
-    {OUTPUT, 'o', "output", "FILE", "where the result goes; - is standard output, the input itself is allowed"},
+    {OUTPUT, 'o', "output", "FILE",
+     "where the result goes; - is standard output (the report then goes to standard error)"},
     {TO, 0, "to", "rmsnormalization|simplified|decomposed", "the form, required"},
     {DATA_FILES, 0, "data-files", "copy|link|leave",
      "data in other files: copy (default), link, or leave it where it is"},
-    {DRY_RUN, 0, "dry-run", NULL, "only say what would be done"},
-    {VERIFY, 0, "verify", NULL, "run what is replaced, before and after, on random inputs"},
+    {DRY_RUN, 0, "dry-run", NULL, "only say what would be done, write nothing"},
+    {VERIFY, 0, "verify", NULL,
+     "run what is replaced, before and after, on random inputs; exit 1, unwritten, if it differs"},
     {QUIET, 'q', "quiet", NULL, "only the last line of the report"},
 };
 
@@ -80,7 +82,12 @@ int rmsnorm_cli_convert(int argc, char **argv)
 {
     rmsnorm_cli_args args = {.usage = &usage, .argc = argc, .argv = argv};
     int form = -1;
-    rmsnorm_cli_rewrite rewrite = {.apply = apply, .options = &form, .verb = "convert", .done = "converted"};
+    rmsnorm_cli_rewrite rewrite = {.apply = apply,
+                                   .options = &form,
+                                   .verb = "convert",
+                                   .done = "converted",
+                                   .nothing =
+                                       "no norm nodes to convert were found; small nodes become some by rmsnorm fuse"};
     const char *value;
     int id;
     while ((id = rmsnorm_cli_next(&args, &value)) >= 0) {

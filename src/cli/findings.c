@@ -57,7 +57,7 @@ json_t *rmsnorm_cli_node_json(const rmsnorm_ir *ir, size_t node)
     return entry;
 }
 
-static void print_nodes(const rmsnorm_ir *ir, const size_t *nodes, size_t count)
+static void print_nodes(FILE *file, const rmsnorm_ir *ir, const size_t *nodes, size_t count)
 {
     char words[RMSNORM_CLI_NODE_WORDS];
     if (count > 3) {
@@ -66,33 +66,33 @@ static void print_nodes(const rmsnorm_ir *ir, const size_t *nodes, size_t count)
         while (first + 1 < count && strcmp(rmsnorm_ir_node_at(ir, nodes[first])->op_type, "Constant") == 0) {
             ++first;
         }
-        printf("%zu nodes, %s to %s", count, rmsnorm_cli_node_words(ir, nodes[first], words),
-               rmsnorm_cli_node_words(ir, nodes[count - 1], last));
+        fprintf(file, "%zu nodes, %s to %s", count, rmsnorm_cli_node_words(ir, nodes[first], words),
+                rmsnorm_cli_node_words(ir, nodes[count - 1], last));
         return;
     }
     for (size_t i = 0; i < count; ++i) {
-        printf("%s%s", i == 0 ? "" : ", ", rmsnorm_cli_node_words(ir, nodes[i], words));
+        fprintf(file, "%s%s", i == 0 ? "" : ", ", rmsnorm_cli_node_words(ir, nodes[i], words));
     }
 }
 
-void rmsnorm_cli_findings_print(const rmsnorm_ir *ir, const char *done)
+void rmsnorm_cli_findings_print(FILE *file, const rmsnorm_ir *ir, const char *done)
 {
     size_t count = 0;
     const rmsnorm_finding *findings = rmsnorm_ir_findings(ir, &count);
     for (size_t i = 0; i < count; ++i) {
         const rmsnorm_finding *finding = &findings[i];
-        printf("%-9s %-8s ", finding->done ? done : "left", kind_name(finding->kind));
-        print_nodes(ir, finding->nodes, finding->node_count);
+        fprintf(file, "%-9s %-8s ", finding->done ? done : "left", kind_name(finding->kind));
+        print_nodes(file, ir, finding->nodes, finding->node_count);
         if (finding->done) {
-            printf(" -> ");
-            print_nodes(ir, finding->made, finding->made_count);
+            fprintf(file, " -> ");
+            print_nodes(file, ir, finding->made, finding->made_count);
         }
         if (finding->reason[0] != '\0') {
-            printf("%s", finding->done ? " (" : ": ");
-            rmsnorm_cli_show(stdout, finding->reason);
-            printf("%s", finding->done ? ")" : "");
+            fprintf(file, "%s", finding->done ? " (" : ": ");
+            rmsnorm_cli_show(file, finding->reason);
+            fprintf(file, "%s", finding->done ? ")" : "");
         }
-        putchar('\n');
+        (void)fputc('\n', file);
     }
 }
 

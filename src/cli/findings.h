@@ -2,6 +2,8 @@
 #ifndef RMSNORM_CLI_FINDINGS_H
 #define RMSNORM_CLI_FINDINGS_H
 
+#include <stdio.h>
+
 #include <jansson.h>
 
 #include "rmsnorm/rewrite.h"
@@ -13,7 +15,7 @@ typedef struct rmsnorm_cli_tally {
 rmsnorm_cli_tally rmsnorm_cli_findings_count(const rmsnorm_ir *ir);
 
 /* A line or two each. done: "fused", "converted". */
-void rmsnorm_cli_findings_print(const rmsnorm_ir *ir, const char *done);
+void rmsnorm_cli_findings_print(FILE *file, const rmsnorm_ir *ir, const char *done);
 
 /* [{"kind": "chain", "done": true, "nodes": [...], "made": [...], "reason": ""}] */
 json_t *rmsnorm_cli_findings_json(const rmsnorm_ir *ir);

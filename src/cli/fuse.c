@@ -8,15 +8,17 @@
 enum { OUTPUT = 1, TARGET, RELAXED, RESIDUALS, DATA_FILES, DRY_RUN, VERIFY, QUIET };
 
 static const rmsnorm_cli_option options[] = {
-    {OUTPUT, 'o', "output", "FILE", "where the result goes; - is standard output, the input itself is allowed"},
+    {OUTPUT, 'o', "output", "FILE",
+     "where the result goes; - is standard output (the report then goes to standard error)"},
     {TARGET, 0, "target", "rmsnorm|onnx|ort-cpu|ort-webgpu", "what runs it (rmsnorm)"},
     {RELAXED, 0, "relaxed", NULL, "also what only removes a rounding in between, or reorders one addition"},
     {RESIDUALS, 0, "residuals", "fuse|keep",
-     "additions before a norm: fuse, or keep them (default: what is faster there)"},
+     "additions before a norm: fuse or keep (default: keep for ort-cpu, else fuse)"},
     {DATA_FILES, 0, "data-files", "copy|link|leave",
      "data in other files: copy (default), link, or leave it where it is"},
-    {DRY_RUN, 0, "dry-run", NULL, "only say what would be done"},
-    {VERIFY, 0, "verify", NULL, "run what is replaced, before and after, on random inputs"},
+    {DRY_RUN, 0, "dry-run", NULL, "only say what would be done, write nothing"},
+    {VERIFY, 0, "verify", NULL,
+     "run what is replaced, before and after, on random inputs; exit 1, unwritten, if it differs"},
     {QUIET, 'q', "quiet", NULL, "only the last line of the report"},
 };
 
@@ -52,7 +54,9 @@ static int parse_target(const char *word, rmsnorm_cli_rewrite *rewrite, rmsnorm_
             return RMSNORM_CLI_DONE;
         }
     }
-    return rmsnorm_cli_fail("--target is '%s', allowed are rmsnorm, onnx, ort-cpu, ort-webgpu", word);
+    const bool bare = strcmp(word, "ort") == 0;
+    return rmsnorm_cli_fail("--target is '%s', allowed are rmsnorm, onnx, ort-cpu, ort-webgpu%s", word,
+                            bare ? "; for ONNX Runtime on the CPU it is ort-cpu" : "");
 }
 
 static int parse_residuals(const char *word, rmsnorm_fuse_options *fuse)
@@ -101,8 +105,12 @@ int rmsnorm_cli_fuse(int argc, char **argv)
 {
     rmsnorm_cli_args args = {.usage = &usage, .argc = argc, .argv = argv};
     rmsnorm_fuse_options fuse = RMSNORM_FUSE_OPTIONS_INIT;
-    rmsnorm_cli_rewrite rewrite = {
-        .apply = apply, .options = &fuse, .verb = "fuse", .done = "fused", .target = "rmsnorm"};
+    rmsnorm_cli_rewrite rewrite = {.apply = apply,
+                                   .options = &fuse,
+                                   .verb = "fuse",
+                                   .done = "fused",
+                                   .target = "rmsnorm",
+                                   .nothing = "no small nodes that resemble RMS normalization were found"};
     const char *value;
     int id;
     while ((id = rmsnorm_cli_next(&args, &value)) >= 0) {

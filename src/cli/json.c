@@ -9,12 +9,17 @@
 #include "cli.h"
 #include "text.h"
 
-void rmsnorm_cli_print_json(json_t *value, bool narrow)
+void rmsnorm_cli_write_json(FILE *file, json_t *value, bool narrow)
 {
     /* A failed write shows in main, which checks standard output once for all. */
-    (void)json_dumpf(value, stdout, (size_t)JSON_INDENT(2) | (size_t)JSON_REAL_PRECISION(narrow ? 9 : 17));
+    (void)json_dumpf(value, file, (size_t)JSON_INDENT(2) | (size_t)JSON_REAL_PRECISION(narrow ? 9 : 17));
     json_decref(value);
-    putchar('\n');
+    (void)fputc('\n', file);
+}
+
+void rmsnorm_cli_print_json(json_t *value, bool narrow)
+{
+    rmsnorm_cli_write_json(stdout, value, narrow);
 }
 
 json_t *rmsnorm_cli_json_text(const char *text)

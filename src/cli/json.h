@@ -3,6 +3,7 @@
 #define RMSNORM_CLI_JSON_H
 
 #include <stdbool.h>
+#include <stdio.h>
 
 #include <jansson.h>
 
@@ -10,6 +11,8 @@
 
 /* Prints and releases a value; narrow: its reals are floats, and nine digits tell them all apart. */
 void rmsnorm_cli_print_json(json_t *value, bool narrow);
+/* The same to another file than standard output. */
+void rmsnorm_cli_write_json(FILE *file, json_t *value, bool narrow);
 
 /* A string from a file or the command line, exactly; bytes that are not UTF-8 become U+FFFD. */
 json_t *rmsnorm_cli_json_text(const char *text);

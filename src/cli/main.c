@@ -24,6 +24,7 @@ static const rmsnorm_cli_command commands[] = {
     {"plan", "the shaders and dispatches of a request to a WebGPU device", rmsnorm_cli_plan},
     {"describe", "the operators: types, inputs, outputs, attributes", rmsnorm_cli_describe},
     {"bench", "time an operator, beside ONNX Runtime and plain copies", rmsnorm_cli_bench},
+    {"ort-bench", "time a model in ONNX Runtime, with and without the plug-in", rmsnorm_cli_ort_bench},
     {"tune", "find the fastest variants of kernels on a WebGPU device", rmsnorm_cli_tune},
     {"get-kernel", "fetch a kernel package from a Hub, and print where it lies", rmsnorm_cli_get_kernel},
     {"package", "kernel packages: verify, build, start, render", rmsnorm_cli_package},

@@ -43,46 +43,60 @@ static const char *plural(size_t count)
     return count == 1 ? "" : "s";
 }
 
-static void print_verdict(const rmsnorm_ir *ir, const rmsnorm_cli_verdict *verdict)
+static void print_verdict(FILE *file, const rmsnorm_ir *ir, const rmsnorm_cli_verdict *verdict)
 {
     size_t count = 0;
     const rmsnorm_finding *findings = rmsnorm_ir_findings(ir, &count);
     if (verdict->compared > 0) {
         char words[RMSNORM_CLI_NODE_WORDS];
         const rmsnorm_finding *worst = &findings[verdict->finding];
-        printf("verified %zu on random inputs: at most %" PRIu64 " ulp apart, at %s\n", verdict->compared,
-               verdict->steps, rmsnorm_cli_node_words(ir, worst->made[worst->made_count - 1], words));
+        const char *where = rmsnorm_cli_node_words(ir, worst->made[worst->made_count - 1], words);
+        fprintf(file, "verified %zu on random inputs: ", verdict->compared);
+        if (verdict->steps == UINT64_MAX) {
+            fprintf(file, "a NaN on one side, at %s\n", where);
+        } else {
+            fprintf(file, "at most %" PRIu64 " ulp apart, at %s\n", verdict->steps, where);
+        }
+    }
+    if (verdict->different > 0) {
+        fprintf(file, "different: %zu, the first: ", verdict->different);
+        rmsnorm_cli_show(file, verdict->how);
+        (void)fputc('\n', file);
     }
     if (verdict->skipped > 0) {
-        printf("not verified: %zu, the first because ", verdict->skipped);
-        rmsnorm_cli_show(stdout, verdict->why);
-        putchar('\n');
+        fprintf(file, "not verified: %zu, the first because ", verdict->skipped);
+        rmsnorm_cli_show(file, verdict->why);
+        (void)fputc('\n', file);
     }
 }
 
-static void print_text(const rmsnorm_cli_rewrite *rewrite, const rmsnorm_ir *ir, const summary *s)
+static void print_text(FILE *file, const rmsnorm_cli_rewrite *rewrite, const rmsnorm_ir *ir, const summary *s)
 {
     const rmsnorm_cli_tally tally = rmsnorm_cli_findings_count(ir);
     if (!rewrite->quiet) {
-        rmsnorm_cli_findings_print(ir, rewrite->done);
+        rmsnorm_cli_findings_print(file, ir, rewrite->done);
     }
     if (rewrite->verify) {
-        print_verdict(ir, &s->verdict);
+        print_verdict(file, ir, &s->verdict);
+    }
+    if (tally.chains + tally.residuals + tally.norms + tally.left == 0) {
+        fprintf(file, "%s\n", rewrite->nothing);
     }
     if (rewrite->target == NULL) {
-        printf("%s %zu node%s", rewrite->done, tally.norms, plural(tally.norms));
+        fprintf(file, "%s %zu node%s", rewrite->done, tally.norms, plural(tally.norms));
     } else {
-        printf("%s %zu chain%s and %zu residual%s", rewrite->done, tally.chains, plural(tally.chains), tally.residuals,
-               plural(tally.residuals));
+        fprintf(file, "%s %zu chain%s and %zu residual%s", rewrite->done, tally.chains, plural(tally.chains),
+                tally.residuals, plural(tally.residuals));
     }
-    printf(", left %zu alone; %zu node%s, before %zu", tally.left, count_nodes(ir), plural(count_nodes(ir)), s->nodes);
+    fprintf(file, ", left %zu alone; %zu node%s, before %zu", tally.left, count_nodes(ir), plural(count_nodes(ir)),
+            s->nodes);
     if (rmsnorm_ir_opset(ir, "") != s->opset) {
-        printf("; opset %" PRId64 ", before %" PRId64, rmsnorm_ir_opset(ir, ""), s->opset);
+        fprintf(file, "; opset %" PRId64 ", before %" PRId64, rmsnorm_ir_opset(ir, ""), s->opset);
     }
-    putchar('\n');
+    (void)fputc('\n', file);
 }
 
-static void print_json(const rmsnorm_cli_rewrite *rewrite, const rmsnorm_ir *ir, const summary *s)
+static void print_json(FILE *file, const rmsnorm_cli_rewrite *rewrite, const rmsnorm_ir *ir, const summary *s)
 {
     const rmsnorm_cli_tally tally = rmsnorm_cli_findings_count(ir);
     json_t *root = json_object();
@@ -107,10 +121,12 @@ static void print_json(const rmsnorm_cli_rewrite *rewrite, const rmsnorm_ir *ir,
         json_t *verified = json_object();
         (void)json_object_set_new(verified, "compared", json_integer((json_int_t)s->verdict.compared));
         (void)json_object_set_new(verified, "skipped", json_integer((json_int_t)s->verdict.skipped));
-        (void)json_object_set_new(verified, "ulp", json_integer((json_int_t)s->verdict.steps));
+        (void)json_object_set_new(verified, "different", json_integer((json_int_t)s->verdict.different));
+        const bool nan = s->verdict.steps == UINT64_MAX; /* a NaN on one side is no distance */
+        (void)json_object_set_new(verified, "ulp", nan ? json_null() : json_integer((json_int_t)s->verdict.steps));
         (void)json_object_set_new(root, "verified", verified);
     }
-    rmsnorm_cli_print_json(root, false);
+    rmsnorm_cli_write_json(file, root, false);
 }
 
 static int verify(const rmsnorm_ir *ir, int64_t opset, const rmsnorm_cli_args *args, rmsnorm_cli_verdict *verdict)
@@ -134,17 +150,17 @@ static int rewrite_open(const rmsnorm_cli_rewrite *rewrite, rmsnorm_document *do
     if (rewrite->verify && verify(ir, s.opset, args, &s.verdict) != RMSNORM_CLI_DONE) {
         return RMSNORM_CLI_BAD;
     }
-    if (!rewrite->dry_run) {
+    const bool refused = s.verdict.different > 0;
+    if (!rewrite->dry_run && !refused) {
         rmsnorm_document_save_options options = RMSNORM_DOCUMENT_SAVE_OPTIONS_INIT;
         options.data_files = rewrite->data_files;
         if (rmsnorm_document_save(document, rewrite->output, &options) != RMSNORM_OK) {
             return rmsnorm_cli_fail_library();
         }
     }
-    if (rewrite->dry_run || strcmp(rewrite->output, "-") != 0) {
-        (rewrite->json ? print_json : print_text)(rewrite, ir, &s);
-    }
-    return RMSNORM_CLI_DONE;
+    const bool piped = !rewrite->dry_run && strcmp(rewrite->output, "-") == 0;
+    (rewrite->json ? print_json : print_text)(piped ? stderr : stdout, rewrite, ir, &s);
+    return refused ? RMSNORM_CLI_NO : RMSNORM_CLI_DONE;
 }
 
 int rmsnorm_cli_rewrite_run(const rmsnorm_cli_rewrite *rewrite, const rmsnorm_cli_args *args)

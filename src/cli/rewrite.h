@@ -15,6 +15,7 @@ typedef struct rmsnorm_cli_rewrite {
     rmsnorm_status (*apply)(rmsnorm_ir *ir, const void *options);
     const void *options;
     const char *verb, *done; /* "fuse", "fused" */
+    const char *nothing;     /* what is said when there was nothing to do */
     const char *target;      /* for the report; NULL: none */
 } rmsnorm_cli_rewrite;
 

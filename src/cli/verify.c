@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cli.h"
+#include "compare.h"
 #include "element.h"
 #include "primitive.h"
 #include "text.h"
@@ -16,6 +17,7 @@ enum { MOST_ELEMENTS = 1 << 24, NAMED_DIMS = 64 };
 /* A value of one run of a part. */
 typedef struct slot {
     rmsnorm_tensor tensor;
+    bool used;     /* in this run */
     bool made;     /* by a node of the part */
     bool borrowed; /* the data is the ir's */
 } slot;
@@ -27,6 +29,8 @@ typedef struct part {
     const rmsnorm_finding *finding;
     slot *old, *new; /* by value */
     size_t *makers;  /* by value: the node that makes it, or did */
+    size_t *used;    /* values of this run */
+    size_t used_count;
     const char *names[NAMED_DIMS];
     size_t name_count;
     uint64_t seed;
@@ -64,6 +68,14 @@ static double next_number(part *p)
 
 static int run_node(const part *p, slot *slots, size_t index);
 
+static void use(part *p, size_t value)
+{
+    if (!p->old[value].used) {
+        p->old[value].used = true;
+        p->used[p->used_count++] = value;
+    }
+}
+
 /* A Constant that stays outside the part, and what is cast from it: not for random numbers. */
 static bool is_constant(const part *p, size_t value, int depth)
 {
@@ -88,6 +100,7 @@ static int fill(part *p, size_t value)
 {
     const rmsnorm_ir_value *source = rmsnorm_ir_value_at(p->ir, value);
     slot *filled = &p->old[value];
+    use(p, value);
     if (source->type.data != NULL) {
         filled->tensor = source->type;
         filled->borrowed = true;
@@ -131,12 +144,13 @@ static int fill(part *p, size_t value)
     return RMSNORM_CLI_DONE;
 }
 
-static void mark_made(const part *p, slot *slots, const size_t *nodes, size_t count)
+static void mark_made(part *p, slot *slots, const size_t *nodes, size_t count)
 {
     for (size_t i = 0; i < count; ++i) {
         const rmsnorm_ir_node *node = rmsnorm_ir_node_at(p->ir, nodes[i]);
         for (size_t j = 0; j < node->output_count; ++j) {
             if (node->outputs[j] != RMSNORM_NO_INDEX) {
+                use(p, node->outputs[j]);
                 slots[node->outputs[j]].made = true;
             }
         }
@@ -260,15 +274,6 @@ static int run_nodes(const part *p, slot *slots, const size_t *nodes, size_t cou
 
 /* ---- Comparing ------------------------------------------------------------------------------- */
 
-static bool same_shape(const rmsnorm_tensor *a, const rmsnorm_tensor *b)
-{
-    bool same = a->dtype == b->dtype && a->rank == b->rank;
-    for (int32_t i = 0; same && i < a->rank; ++i) {
-        same = a->dims[i] == b->dims[i];
-    }
-    return same;
-}
-
 static uint64_t steps_between(const rmsnorm_tensor *a, const rmsnorm_tensor *b)
 {
     uint64_t most = 0;
@@ -283,34 +288,43 @@ static uint64_t steps_between(const rmsnorm_tensor *a, const rmsnorm_tensor *b)
 }
 
 /* Every value that both make. */
-static int compare(const part *p, uint64_t *steps)
+static bool compare(const part *p, uint64_t *steps)
 {
+    bool same = true;
     *steps = 0;
-    for (size_t v = 0; v < rmsnorm_ir_value_count(p->ir); ++v) {
-        if (!p->old[v].made || !p->new[v].made || p->new[v].tensor.data == NULL) {
+    for (size_t i = 0; i < p->used_count; ++i) {
+        const size_t v = p->used[i];
+        const rmsnorm_tensor *old = &p->old[v].tensor, *new = &p->new[v].tensor;
+        if (!p->old[v].made || !p->new[v].made || new->data == NULL || old->data == NULL) {
             continue;
         }
-        if (!same_shape(&p->old[v].tensor, &p->new[v].tensor)) {
-            return rmsnorm_cli_fail("'%.160s' has another type or shape than before",
-                                    rmsnorm_ir_value_at(p->ir, v)->name);
-        }
-        const uint64_t here = steps_between(&p->old[v].tensor, &p->new[v].tensor);
+        const rmsnorm_cli_tolerance chosen = {-1, -1, -1, false};
+        const rmsnorm_cli_tolerance tolerance = rmsnorm_cli_tolerance_of(old->dtype, &chosen);
+        rmsnorm_cli_difference difference;
+        same = same && rmsnorm_cli_compare(rmsnorm_ir_value_at(p->ir, v)->name, new, old, &tolerance, &difference) ==
+                           RMSNORM_CLI_DONE;
+        const uint64_t here = rmsnorm_cli_same_kind(old, new) ? steps_between(old, new) : UINT64_MAX;
         *steps = here > *steps ? here : *steps;
     }
-    return RMSNORM_CLI_DONE;
+    return same;
 }
 
-static void release(const part *p, slot *slots)
+static void release(part *p)
 {
-    for (size_t v = 0; v < rmsnorm_ir_value_count(p->ir); ++v) {
-        if (!slots[v].borrowed) {
-            free(slots[v].tensor.data);
+    for (size_t i = 0; i < p->used_count; ++i) {
+        slot *slots[] = {&p->old[p->used[i]], &p->new[p->used[i]]};
+        for (size_t j = 0; j < 2; ++j) {
+            if (!slots[j]->borrowed) {
+                free(slots[j]->tensor.data);
+            }
+            *slots[j] = (slot){.made = false};
         }
-        slots[v] = (slot){.made = false};
     }
+    p->used_count = 0;
 }
 
-static int run_part(part *p, uint64_t *steps)
+/* The results of both, or a sentence. */
+static int run_part(part *p)
 {
     const rmsnorm_finding *f = p->finding;
     mark_made(p, p->old, f->nodes, f->node_count);
@@ -322,15 +336,21 @@ static int run_part(part *p, uint64_t *steps)
     if (code == RMSNORM_CLI_DONE) {
         code = run_nodes(p, p->old, f->nodes, f->node_count);
     }
-    if (code == RMSNORM_CLI_DONE) {
-        code = run_nodes(p, p->new, f->made, f->made_count);
+    return code != RMSNORM_CLI_DONE ? code : run_nodes(p, p->new, f->made, f->made_count);
+}
+
+static void judge(part *p, size_t index, rmsnorm_cli_verdict *verdict)
+{
+    uint64_t steps = 0;
+    const bool same = compare(p, &steps);
+    verdict->compared++;
+    if (steps > verdict->steps || verdict->finding == RMSNORM_NO_INDEX) {
+        verdict->steps = steps;
+        verdict->finding = index;
     }
-    if (code == RMSNORM_CLI_DONE) {
-        code = compare(p, steps);
+    if (!same && p->finding->reason[0] == '\0' && verdict->different++ == 0) {
+        rmsnorm_cli_append(verdict->how, sizeof verdict->how, "%s", rmsnorm_cli_sentence());
     }
-    release(p, p->new);
-    release(p, p->old);
-    return code;
 }
 
 static void note_makers(part *p)
@@ -356,6 +376,7 @@ int rmsnorm_cli_verify(const rmsnorm_ir *ir, int64_t opset, const rmsnorm_cli_co
     part p = {.ir = ir, .opset = opset, .context = context, .seed = 1};
     p.old = rmsnorm_cli_allocate(rmsnorm_ir_value_count(ir) + 1, sizeof *p.old);
     p.new = rmsnorm_cli_allocate(rmsnorm_ir_value_count(ir) + 1, sizeof *p.new);
+    p.used = rmsnorm_cli_allocate(rmsnorm_ir_value_count(ir) + 1, sizeof *p.used);
     p.makers = rmsnorm_cli_allocate(rmsnorm_ir_value_count(ir) + 1, sizeof *p.makers);
     note_makers(&p);
     *verdict = (rmsnorm_cli_verdict){.finding = RMSNORM_NO_INDEX};
@@ -363,21 +384,16 @@ int rmsnorm_cli_verify(const rmsnorm_ir *ir, int64_t opset, const rmsnorm_cli_co
         if (!findings[i].done) {
             continue;
         }
-        uint64_t steps = 0;
         p.finding = &findings[i];
         p.name_count = 0;
-        if (run_part(&p, &steps) != RMSNORM_CLI_DONE) {
-            if (verdict->skipped++ == 0) {
-                rmsnorm_cli_append(verdict->why, sizeof verdict->why, "%s", rmsnorm_cli_sentence());
-            }
-            continue;
+        if (run_part(&p) == RMSNORM_CLI_DONE) {
+            judge(&p, i, verdict);
+        } else if (verdict->skipped++ == 0) {
+            rmsnorm_cli_append(verdict->why, sizeof verdict->why, "%s", rmsnorm_cli_sentence());
         }
-        verdict->compared++;
-        if (steps > verdict->steps || verdict->finding == RMSNORM_NO_INDEX) {
-            verdict->steps = steps;
-            verdict->finding = i;
-        }
+        release(&p);
     }
+    free(p.used);
     free(p.makers);
     free(p.old);
     free(p.new);

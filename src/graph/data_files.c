@@ -98,7 +98,11 @@ static rmsnorm_status plan_one(rmsnorm_data_move *move, size_t index, const rmsn
     struct stat there;
     const char *const location = move->document->data_files.items[index];
     const rmsnorm_external_file *file;
-    RMSNORM_TRY(open_data(move, index, &file));
+    const rmsnorm_status status = open_data(move, index, &file);
+    if (status == RMSNORM_NOT_FOUND && move->target == NULL) {
+        return RMSNORM_OK; /* it was not there before either */
+    }
+    RMSNORM_TRY(status);
     RMSNORM_CHECK(output == NULL || !rmsnorm_file_is_same(output, &file->mark), RMSNORM_INVALID_ARGUMENT,
                   "%s: the model would replace its own data file \"" RMSNORM_NAME "\"", move->document->input.file,
                   location);

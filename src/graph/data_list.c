@@ -60,8 +60,8 @@ static rmsnorm_status visit_tensor(visit *v, const Onnx__TensorProto *proto)
     snprintf(where, sizeof where, "%s: tensor \"" RMSNORM_NAME "\"", v->document->input.file,
              proto->name != NULL ? proto->name : "");
     RMSNORM_TRY(rmsnorm_external_location(where, proto, &location));
-    RMSNORM_TRY(rmsnorm_external_check(&v->document->external, where, proto, needed_by(proto)));
-    return add_location(v, location);
+    const rmsnorm_status status = rmsnorm_external_check(&v->document->external, where, proto, needed_by(proto));
+    return status == RMSNORM_OK || status == RMSNORM_NOT_FOUND ? add_location(v, location) : status;
 }
 
 static rmsnorm_status visit_message(visit *v, const ProtobufCMessage *message)

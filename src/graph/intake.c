@@ -122,9 +122,13 @@ static rmsnorm_status load_small(const intake *in, const char *where, const Onnx
                                  rmsnorm_tensor *type)
 {
     const char *name;
-    return is_small(proto, type)
-               ? rmsnorm_tensor_proto_convert(where, proto, true, &in->document->external, type, &name)
-               : RMSNORM_OK;
+    if (!is_small(proto, type)) {
+        return RMSNORM_OK;
+    }
+    const rmsnorm_status status =
+        rmsnorm_tensor_proto_convert(where, proto, true, &in->document->external, type, &name);
+    return status == RMSNORM_NOT_FOUND ? RMSNORM_OK
+                                       : status; /* a data file that is not there: the numbers are not known */
 }
 
 /* ---- Values ---------------------------------------------------------------------------------- */
@@ -258,6 +262,11 @@ static rmsnorm_status set_opsets(const intake *in)
     if (version > 0 && version < 3) {
         RMSNORM_TRY(pass_on(in, rmsnorm_ir_set_opset(document->ir, "", 1)));
         rmsnorm_ir_fix_opset(document->ir, "the model's IR version has no opsets");
+    }
+    for (size_t i = 0; i < proto->n_functions; i++) {
+        const char *const name = proto->functions[i]->name;
+        RMSNORM_TRY(
+            pass_on(in, rmsnorm_ir_add_function(document->ir, proto->functions[i]->domain, name != NULL ? name : "")));
     }
     if (proto->n_functions > 0) {
         rmsnorm_ir_fix_opset(document->ir, "the model defines functions");

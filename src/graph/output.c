@@ -1,4 +1,4 @@
-#define _XOPEN_SOURCE 700
+#define _GNU_SOURCE /* O_TMPFILE, where the system has it */
 #define _FILE_OFFSET_BITS 64
 
 #include "graph/output.h"
@@ -85,23 +85,50 @@ static rmsnorm_status write_stream(const char *path, int descriptor, bool owned,
     return status;
 }
 
-/* A new file in the directory of target, with a name nobody else has. -1: errno tells. */
-static int create_beside(const char *target, char *name, size_t size)
+static int directory_length(const char *target)
 {
     const char *const slash = strrchr(target, '/');
-    const int directory = slash != NULL ? (int)(slash - target) + 1 : 0;
+    return slash != NULL ? (int)(slash - target) + 1 : 0;
+}
+
+/* Finds a name in the directory of target that nobody else has, for a file that is made or, when descriptor is one, for that
+ * file. The descriptor, or -1: errno tells. */
+static int name_beside(const char *target, int descriptor, char *name, size_t size)
+{
     for (unsigned attempt = 0; attempt < 1000; attempt++) {
-        const int length = snprintf(name, size, "%.*s.rmsnorm-%ld-%u.part", directory, target, (long)getpid(), attempt);
+        const int length =
+            snprintf(name, size, "%.*s.rmsnorm-%ld-%u.part", directory_length(target), target, (long)getpid(), attempt);
         if (length < 0 || (size_t)length >= size) {
             errno = ENAMETOOLONG;
             return -1;
         }
-        const int descriptor = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-        if (descriptor >= 0 || errno != EEXIST) {
-            return descriptor;
+        char self[40];
+        snprintf(self, sizeof self, "/proc/self/fd/%d", descriptor);
+        const int named = descriptor < 0 ? open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666)
+                          : linkat(AT_FDCWD, self, AT_FDCWD, name, AT_SYMLINK_FOLLOW) == 0 ? descriptor
+                                                                                           : -1;
+        if (named >= 0 || errno != EEXIST) {
+            return named;
         }
     }
     return -1;
+}
+
+/* A new file in the directory of target: without a name (name is "" then) where the system can, so that nothing is left of it
+ * when the process is ended. -1: errno tells. */
+static int create_beside(const char *target, char *name, size_t size)
+{
+#ifdef O_TMPFILE
+    const int length = snprintf(name, size, "%.*s", directory_length(target), target);
+    if (length >= 0 && (size_t)length < size && access("/proc/self/fd", X_OK) == 0) {
+        const int descriptor = open(length > 0 ? name : ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
+        if (descriptor >= 0) {
+            name[0] = '\0';
+            return descriptor;
+        }
+    }
+#endif
+    return name_beside(target, -1, name, size);
 }
 
 /* What gives a complete file its name. False: errno tells. */
@@ -142,6 +169,10 @@ static rmsnorm_status write_beside(const char *target, const struct stat *replac
     if (status == RMSNORM_OK && replaced != NULL && fchmod(descriptor, replaced->st_mode & 07777) != 0) {
         status = rmsnorm_output_fail(target);
     }
+    if (status == RMSNORM_OK && name[0] == '\0' && name_beside(target, descriptor, name, sizeof name) < 0) {
+        status = rmsnorm_output_fail(target);
+        name[0] = '\0';
+    }
     if (close(descriptor) != 0 && status == RMSNORM_OK) {
         status = rmsnorm_output_fail(target);
     }
@@ -150,7 +181,7 @@ static rmsnorm_status write_beside(const char *target, const struct stat *replac
                                                 rmsnorm_file_display(target))
                                  : rmsnorm_output_fail(target);
     }
-    if (status != RMSNORM_OK) {
+    if (status != RMSNORM_OK && name[0] != '\0') {
         unlink(name);
     }
     return status;

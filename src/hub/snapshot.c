@@ -97,7 +97,7 @@ static rmsnorm_status rebuild(const rmsnorm_cache *cache, int build, const rmsno
 rmsnorm_status rmsnorm_cache_place(const rmsnorm_cache *cache, const char *commit, const rmsnorm_placed *files,
                                    size_t count)
 {
-    int snapshot;
+    int snapshot = -1;
     RMSNORM_TRY(open_snapshot(cache, commit, &snapshot));
     const int build = enter(snapshot, "build");
     close_keeping_error(snapshot);
@@ -111,7 +111,7 @@ rmsnorm_status rmsnorm_cache_place(const rmsnorm_cache *cache, const char *commi
 
 rmsnorm_status rmsnorm_cache_place_card(const rmsnorm_cache *cache, const char *commit, const rmsnorm_placed *card)
 {
-    int snapshot;
+    int snapshot = -1;
     RMSNORM_TRY(open_snapshot(cache, commit, &snapshot));
     const rmsnorm_status status = rmsnorm_store_link(cache, card->etag, 2, snapshot, card->name);
     (void)close(snapshot);

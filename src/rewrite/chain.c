@@ -41,8 +41,39 @@ static bool is_narrow(rmsnorm_dtype dtype)
     return dtype == RMSNORM_FLOAT16 || dtype == RMSNORM_BFLOAT16;
 }
 
+/* A node means what it says when it has the attributes and inputs that its operator has at the model's opset. */
+static bool check_node(walk *w, size_t node)
+{
+    static const char *const allowed[][4] = {{"ReduceMean", "axes", "keepdims", "noop_with_empty_axes"},
+                                             {"Cast", "to", "saturate", "round_mode"}};
+    const rmsnorm_ir_node *const shown = &w->ir->nodes[node].shown;
+    for (size_t i = 0; i < shown->attribute_count; i++) {
+        bool known = false;
+        for (size_t j = 0; j < 2; j++) {
+            for (size_t k = 1; k < 4 && strcmp(shown->op_type, allowed[j][0]) == 0; k++) {
+                known = known || strcmp(shown->attributes[i].name, allowed[j][k]) == 0;
+            }
+        }
+        if (!known) {
+            return refuse(w, "%s has the attribute \"" NAME "\", which %s does not have",
+                          rmsnorm_ir_label(w->ir, node).text, shown->attributes[i].name, shown->op_type);
+        }
+    }
+    const bool axes_input = rmsnorm_ir_opset(w->ir, "") >= 18;
+    if (strcmp(shown->op_type, "ReduceMean") == 0 &&
+        (axes_input ? rmsnorm_ir_attribute(w->ir, node, "axes") != NULL : shown->input_count > 1)) {
+        return refuse(w, "%s has its axes as an %s, and at the model's opset they are an %s",
+                      rmsnorm_ir_label(w->ir, node).text, axes_input ? "attribute" : "input",
+                      axes_input ? "input" : "attribute");
+    }
+    return true;
+}
+
 static bool take(walk *w, size_t node)
 {
+    if (!check_node(w, node)) {
+        return false;
+    }
     if (w->chain->node_count == RMSNORM_CHAIN_NODES) {
         return refuse(w, "more casts stand in it than make sense");
     }
@@ -83,18 +114,32 @@ static bool widens(rmsnorm_dtype from, rmsnorm_dtype to)
 
 /* ---- Up from the mean ------------------------------------------------------------------------ */
 
+/* Whether one value is the mean of another, before or after casts. */
+static bool is_mean_of(const walk *w, size_t mean, size_t of)
+{
+    const size_t maker = mean == RMSNORM_NO_INDEX ? mean : rmsnorm_ir_maker(w->ir, before_cast(w, mean));
+    return of != RMSNORM_NO_INDEX && rmsnorm_ir_is(w->ir, maker, "ReduceMean") &&
+           rmsnorm_ir_input(w->ir, maker, 0) != RMSNORM_NO_INDEX &&
+           before_cast(w, rmsnorm_ir_input(w->ir, maker, 0)) == before_cast(w, of);
+}
+
 /* x - mean(x): the mean may be of x cast up. */
 static bool is_centered(const walk *w, size_t value)
 {
     value = before_cast(w, value);
-    const size_t sub = rmsnorm_ir_maker(w->ir, value);
-    if (!rmsnorm_ir_is(w->ir, sub, "Sub")) {
-        return false;
+    const size_t node = rmsnorm_ir_maker(w->ir, value);
+    if (rmsnorm_ir_is(w->ir, node, "Sub")) {
+        return is_mean_of(w, rmsnorm_ir_input(w->ir, node, 1), rmsnorm_ir_input(w->ir, node, 0));
     }
-    const size_t mean = before_cast(w, rmsnorm_ir_input(w->ir, sub, 1));
-    const size_t maker = rmsnorm_ir_maker(w->ir, mean);
-    return rmsnorm_ir_is(w->ir, maker, "ReduceMean") && rmsnorm_ir_input(w->ir, maker, 0) != RMSNORM_NO_INDEX &&
-           before_cast(w, rmsnorm_ir_input(w->ir, maker, 0)) == before_cast(w, rmsnorm_ir_input(w->ir, sub, 0));
+    for (size_t i = 0; i < 2 && rmsnorm_ir_is(w->ir, node, "Add"); i++) { /* x + -mean(x) */
+        const size_t operand = rmsnorm_ir_input(w->ir, node, i);
+        const size_t maker = operand == RMSNORM_NO_INDEX ? operand : rmsnorm_ir_maker(w->ir, before_cast(w, operand));
+        if (rmsnorm_ir_is(w->ir, maker, "Neg") &&
+            is_mean_of(w, rmsnorm_ir_input(w->ir, maker, 0), rmsnorm_ir_input(w->ir, node, 1 - i))) {
+            return true;
+        }
+    }
+    return false;
 }
 
 /* The node that squares, and what it squares. */
@@ -113,6 +158,12 @@ static bool find_square(const walk *w, size_t value, size_t *square, size_t *bas
     return power || *base == other || through_identity(w, *base) == through_identity(w, other);
 }
 
+/* A constant of one element leaves a shape as it is when it has no more dims. */
+static bool adds_no_dims(const walk *w, int32_t rank)
+{
+    return rank <= 1 || rank <= w->ir->values[w->chain->source].shown.type.rank;
+}
+
 static bool check_exponent(walk *w, size_t square)
 {
     if (!rmsnorm_ir_is(w->ir, square, "Pow")) {
@@ -127,7 +178,8 @@ static bool check_exponent(walk *w, size_t square)
     if (exponent != 2.0) {
         return refuse(w, "the exponent is %g, not 2", exponent);
     }
-    return rank <= 1 || refuse(w, "the exponent has %d dims, which may give the square more than the input has", rank);
+    return adds_no_dims(w, rank) ||
+           refuse(w, "the exponent has %d dims, which may give the square more than the input has", rank);
 }
 
 /* Reads axes and keepdims. */
@@ -167,6 +219,9 @@ static bool check_mean(walk *w, size_t mean)
             return refuse(w, "the mean's axis %lld is no dim of \"" NAME "\"", (long long)axes[i],
                           name_of(w, w->chain->source));
         }
+        if ((set >> from_end & 1) != 0) {
+            return refuse(w, "the mean's axis %lld is given twice", (long long)axes[i]);
+        }
         set |= (uint32_t)1 << from_end;
     }
     if ((set & (set + 1)) != 0) {
@@ -205,8 +260,11 @@ static bool follow(walk *w, size_t *value, const char *what, size_t *user)
             return true;
         }
         const size_t after = rmsnorm_ir_output(w->ir, *user, 0);
-        if (after == RMSNORM_NO_INDEX || !take(w, *user)) {
+        if (after == RMSNORM_NO_INDEX) {
             return refuse(w, "%s is cast to nothing", what);
+        }
+        if (!take(w, *user)) {
+            return false;
         }
         *value = after;
     }
@@ -236,12 +294,15 @@ static bool find_epsilon(walk *w, size_t *value)
     if (other == RMSNORM_NO_INDEX || !rmsnorm_ir_scalar(w->ir, other, &epsilon, &rank)) {
         return refuse(w, "what is added to the mean, \"" NAME "\", is no constant number", name_of(w, other));
     }
-    if (rank > 1) {
+    if (!adds_no_dims(w, rank)) {
         return refuse(w, "epsilon has %d dims, which may give the result more than the input has", rank);
     }
     w->chain->epsilon = (float)epsilon;
     if ((double)w->chain->epsilon != epsilon && !isnan(epsilon)) {
         return refuse(w, "epsilon is %.17g, which is no float, and the attribute epsilon is one", epsilon);
+    }
+    if (isinf(epsilon)) {
+        return refuse(w, "epsilon is infinite"); /* powers and roots of what is below 0 differ */
     }
     *value = rmsnorm_ir_output(w->ir, add, 0);
     return take(w, add) && (*value != RMSNORM_NO_INDEX || refuse(w, "the sum with epsilon has no name"));
@@ -257,7 +318,7 @@ static bool is_root(const walk *w, size_t node, bool *inverse)
         return true;
     }
     if (!rmsnorm_ir_is(w->ir, node, "Pow") ||
-        !rmsnorm_ir_scalar(w->ir, rmsnorm_ir_input(w->ir, node, 1), &exponent, &rank) || rank > 1) {
+        !rmsnorm_ir_scalar(w->ir, rmsnorm_ir_input(w->ir, node, 1), &exponent, &rank) || !adds_no_dims(w, rank)) {
         return false;
     }
     *inverse = exponent == -0.5;
@@ -281,7 +342,8 @@ static bool is_one(const walk *w, size_t value)
 {
     double number;
     int32_t rank;
-    return value != RMSNORM_NO_INDEX && rmsnorm_ir_scalar(w->ir, value, &number, &rank) && number == 1.0 && rank <= 1;
+    return value != RMSNORM_NO_INDEX && rmsnorm_ir_scalar(w->ir, value, &number, &rank) && number == 1.0 &&
+           adds_no_dims(w, rank);
 }
 
 /* What is divided by the root, or multiplied by the inverse: must be what is squared, before or after a cast up. */
@@ -329,8 +391,11 @@ static bool find_product(walk *w, size_t value, bool inverse)
     if (!turned && !check_scaled(w, node, scaled)) {
         return false;
     }
-    if (result == RMSNORM_NO_INDEX || !take(w, node)) {
+    if (result == RMSNORM_NO_INDEX) {
         return refuse(w, "%s has no output", rmsnorm_ir_label(w->ir, node).text);
+    }
+    if (!take(w, node)) {
+        return false;
     }
     if (turned) {
         return find_product(w, result, true);
@@ -373,6 +438,9 @@ static fit fit_of(const walk *w, size_t scale)
 static bool take_scale(walk *w, size_t node, size_t value)
 {
     const size_t scale = other_input(w, node, value);
+    if (!check_node(w, node)) {
+        return false;
+    }
     if (scale == RMSNORM_NO_INDEX || scale == value || rmsnorm_ir_output(w->ir, node, 0) == RMSNORM_NO_INDEX) {
         return true;
     }
@@ -517,11 +585,16 @@ rmsnorm_chain_answer rmsnorm_chain_match(rmsnorm_ir *ir, size_t mean, rmsnorm_ch
     if (!widens(ir->values[chain->raw].shown.type.dtype, ir->values[chain->source].shown.type.dtype)) {
         chain->raw = chain->source;
     }
+    if (rmsnorm_ir_opset(ir, "") < 7) {
+        refuse(&w, rmsnorm_ir_opset(ir, "") < 1 ? "the model imports no opset of ai.onnx"
+                                                : "nodes are understood from opset 7 on, and the model's is older");
+        return RMSNORM_CHAIN_REFUSED;
+    }
     if (is_centered(&w, chain->source)) {
         refuse(&w, "it is fed by x - mean(x), so it is a LayerNormalization");
         return RMSNORM_CHAIN_REFUSED;
     }
-    if (!check_square_private(&w, mean) || !match(&w, mean)) {
+    if (!check_node(&w, chain->nodes[0]) || !check_square_private(&w, mean) || !match(&w, mean)) {
         return RMSNORM_CHAIN_REFUSED;
     }
     return RMSNORM_CHAIN_MATCHED;

@@ -268,10 +268,29 @@ static rmsnorm_status raise_opset(rmsnorm_ir *ir, raising *r)
     return r->obstacle != NULL ? RMSNORM_OK : RMSNORM_OUT_OF_MEMORY;
 }
 
-/* The opset has the nodes that come. */
-static bool check_opset(conversion *c)
+/* A function of the model's own that stands in the way of a node that may be needed; NULL: none. */
+static const char *find_taken(const conversion *c)
+{
+    static const char *const primitives[] = {"Add",        "Cast", "ConstantOfShape", "Identity", "Mul",
+                                             "ReduceMean", "Sqrt", "Reciprocal",      "Shape"};
+    for (size_t i = 0; i < sizeof primitives / sizeof primitives[0]; i++) {
+        if (rmsnorm_ir_is_taken(c->composer.ir, "", primitives[i])) {
+            return primitives[i];
+        }
+    }
+    const bool norm = c->to == RMSNORM_TO_DECOMPOSED || rmsnorm_made_allowed(c->composer.ir, kind_of(c->to));
+    return norm ? NULL : rmsnorm_made_norm(kind_of(c->to), -1, 0, RMSNORM_FLOAT).op_type;
+}
+
+/* The model has the nodes that come. */
+static bool check_model(conversion *c)
 {
     const int64_t opset = rmsnorm_ir_opset(c->composer.ir, "");
+    const char *const taken = find_taken(c);
+    if (taken != NULL) {
+        const char *const why = rmsnorm_ir_format(c->composer.ir, "%s is a function of the model's own", taken);
+        return refuse(c, why != NULL ? why : "no memory is left");
+    }
     const bool half = dtype_of(c, c->x) == RMSNORM_BFLOAT16 || dtype_of(c, c->scale) == RMSNORM_BFLOAT16;
     if (opset < 7) {
         return refuse(c, "the nodes in its place need opset 7, and the model's is older");
@@ -309,7 +328,7 @@ static rmsnorm_status convert_node(rmsnorm_ir *ir, size_t node, rmsnorm_conversi
         RMSNORM_TRY(raise_opset(ir, r));
         c.reason = r->obstacle;
     }
-    if (c.reason != NULL || !check_opset(&c)) {
+    if (c.reason != NULL || !check_model(&c)) {
         return report(&c, false);
     }
     if (c.op->kind == RMSNORM_SKIP_SIMPLIFIED_LAYER_NORMALIZATION) {

@@ -79,7 +79,8 @@ static bool is_same(const rmsnorm_chain *chain, rounding wanted, rounding given)
 static bool is_runnable(const rmsnorm_ir *ir, const rmsnorm_chain *chain, rmsnorm_target target,
                         const rmsnorm_form *form)
 {
-    if (!rmsnorm_target_takes(target, form->kind, dtype_of(ir, form->input), form->type)) {
+    if (!rmsnorm_made_allowed(ir, form->kind) ||
+        !rmsnorm_target_takes(target, form->kind, dtype_of(ir, form->input), form->type)) {
         return false;
     }
     const rmsnorm_tensor *const input = &ir->values[form->input].shown.type;
@@ -156,8 +157,9 @@ bool rmsnorm_form_choose(const rmsnorm_ir *ir, const rmsnorm_chain *chain, rmsno
     }
     *form = s.best;
     if (!s.found) {
-        snprintf(reason->text, sizeof reason->text, "%s runs no operator that takes %s and rounds as the chain does",
-                 rmsnorm_target_name(target), rmsnorm_dtype_name(dtype_of(ir, chain->source)));
+        snprintf(reason->text, sizeof reason->text, "%s runs no operator that takes %s and rounds as the chain does%s",
+                 rmsnorm_target_name(target), rmsnorm_dtype_name(dtype_of(ir, chain->source)),
+                 ir->function_count > 0 ? ", apart from those whose names are functions of the model's own" : "");
     }
     return s.found;
 }

@@ -75,9 +75,8 @@ static rmsnorm_status decide_opset(fusion *f)
     const char *const why = rmsnorm_raise_obstacle(f->ir, going, RMSNORM_STANDARD_SINCE);
     f->standard = f->raised = why == NULL;
     if (why != NULL) {
-        f->low =
-            rmsnorm_ir_format(f->ir, "; RMSNormalization needs opset %d, and the model's %lld cannot be raised: %s",
-                              RMSNORM_STANDARD_SINCE, (long long)opset, why);
+        f->low = rmsnorm_ir_format(f->ir, "RMSNormalization needs opset %d, and the model's %lld cannot be raised: %s",
+                                   RMSNORM_STANDARD_SINCE, (long long)opset, why);
         return f->low != NULL ? RMSNORM_OK : RMSNORM_OUT_OF_MEMORY;
     }
     return RMSNORM_OK;
@@ -163,9 +162,10 @@ static rmsnorm_status fuse_chain(fusion *f, size_t mean)
     if (answer == RMSNORM_CHAIN_MATCHED && choose(f, &chain, f->standard, &form, &reason)) {
         return replace_chain(f, &chain, &form);
     }
-    const bool low = answer == RMSNORM_CHAIN_MATCHED;
+    rmsnorm_reason ignored;
+    const bool low = answer == RMSNORM_CHAIN_MATCHED && f->low[0] != '\0' && choose(f, &chain, true, &form, &ignored);
     return report_chain(f->ir, chain.nodes, chain.node_count, NULL,
-                        rmsnorm_ir_format(f->ir, "%s%s", reason.text, low ? f->low : ""));
+                        low ? f->low : rmsnorm_ir_format(f->ir, "%s", reason.text));
 }
 
 /* ---- The whole ------------------------------------------------------------------------------- */
@@ -194,7 +194,8 @@ static rmsnorm_status fuse_residuals(fusion *f)
     const rmsnorm_target target = f->options.target;
     const bool kept = f->options.residuals == RMSNORM_RESIDUALS_KEEP ||
                       (f->options.residuals == RMSNORM_RESIDUALS_BY_TARGET && !rmsnorm_target_gains_by_skip(target));
-    if (kept || !rmsnorm_target_has(target, RMSNORM_SKIP_SIMPLIFIED_LAYER_NORMALIZATION)) {
+    if (kept || !rmsnorm_target_has(target, RMSNORM_SKIP_SIMPLIFIED_LAYER_NORMALIZATION) ||
+        rmsnorm_ir_opset(f->ir, "") < 7 || !rmsnorm_made_allowed(f->ir, RMSNORM_SKIP_SIMPLIFIED_LAYER_NORMALIZATION)) {
         return RMSNORM_OK;
     }
     for (size_t g = 0; g < f->ir->graph_count; g++) {

@@ -111,6 +111,23 @@ void rmsnorm_ir_fix_opset(rmsnorm_ir *ir, const char *why)
     ir->opset_fixed = why;
 }
 
+rmsnorm_status rmsnorm_ir_add_function(rmsnorm_ir *ir, const char *domain, const char *name)
+{
+    RMSNORM_TRY(GROW(ir, function));
+    ir->functions[ir->function_count++] = (rmsnorm_ir_function){normalize(domain), name};
+    return RMSNORM_OK;
+}
+
+bool rmsnorm_ir_is_taken(const rmsnorm_ir *ir, const char *domain, const char *name)
+{
+    for (size_t i = 0; i < ir->function_count; i++) {
+        if (strcmp(ir->functions[i].name, name) == 0 && strcmp(ir->functions[i].domain, normalize(domain)) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* ---- Adding ---------------------------------------------------------------------------------- */
 
 rmsnorm_status rmsnorm_ir_add_graph(rmsnorm_ir *ir, size_t owner, size_t *graph)

@@ -33,6 +33,11 @@ typedef struct rmsnorm_ir_import {
     int64_t version;
 } rmsnorm_ir_import;
 
+/* A function of the model's own. */
+typedef struct rmsnorm_ir_function {
+    const char *domain, *name;
+} rmsnorm_ir_function;
+
 /* A constant that a rewrite made, to be used again. */
 typedef struct rmsnorm_ir_constant {
     size_t value;
@@ -49,9 +54,11 @@ struct rmsnorm_ir {
     rmsnorm_ir_fault *faults;
     rmsnorm_finding *findings;
     rmsnorm_ir_constant *constants;
-    size_t graph_count, value_count, node_count, opset_count, fault_count, finding_count, constant_count;
+    rmsnorm_ir_function *functions;
+    size_t graph_count, value_count, node_count, opset_count, fault_count, finding_count, constant_count,
+        function_count;
     size_t graph_capacity, value_capacity, node_capacity, opset_capacity, fault_capacity, finding_capacity,
-        constant_capacity;
+        constant_capacity, function_capacity;
     const char *opset_fixed; /* NULL: may be raised */
 };
 
@@ -84,6 +91,8 @@ size_t rmsnorm_ir_maker(const rmsnorm_ir *ir, size_t value);
 /* The one node that uses a value, once, when it is of the same graph and the value is no output; else
  * RMSNORM_NO_INDEX. */
 size_t rmsnorm_ir_sole_user(const rmsnorm_ir *ir, size_t value);
+/* Whether an operator's name means a function of the model's own. */
+bool rmsnorm_ir_is_taken(const rmsnorm_ir *ir, const char *domain, const char *name);
 /* RMSNORM_INVALID_ARGUMENT when a node stands before one that makes what it uses. */
 rmsnorm_status rmsnorm_ir_check_order(const rmsnorm_ir *ir);
 /* The node of `graph` that is, or has in its subgraphs, this node; RMSNORM_NO_INDEX when it is not inside. */

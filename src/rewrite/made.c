@@ -25,6 +25,12 @@ static const rmsnorm_operator *operator_of(rmsnorm_operator_kind kind)
     return op;
 }
 
+bool rmsnorm_made_allowed(const rmsnorm_ir *ir, rmsnorm_operator_kind kind)
+{
+    const rmsnorm_operator *const op = operator_of(kind);
+    return !rmsnorm_ir_is_taken(ir, op->domain, op->name);
+}
+
 rmsnorm_made_node rmsnorm_made_norm(rmsnorm_operator_kind kind, int64_t axis, float epsilon, int64_t stash_type)
 {
     const rmsnorm_operator *const op = operator_of(kind);

@@ -19,6 +19,9 @@ void rmsnorm_made_set_float(rmsnorm_made_node *node, const char *name, float val
 /* A norm with its attributes written out. kind tells op_type, domain and which attributes. */
 rmsnorm_made_node rmsnorm_made_norm(rmsnorm_operator_kind kind, int64_t axis, float epsilon, int64_t stash_type);
 
+/* Whether a norm can be made: its name is no function of the model's own. */
+bool rmsnorm_made_allowed(const rmsnorm_ir *ir, rmsnorm_operator_kind kind);
+
 /* Puts it before another node, with a name in the style of that node's. */
 rmsnorm_status rmsnorm_made_insert(rmsnorm_ir *ir, const rmsnorm_made_node *node, size_t before, size_t *index);
 

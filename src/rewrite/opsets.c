@@ -251,6 +251,9 @@ static const struct {
     {"Sub", 7, WITH, "broadcast", 0},
     {"Xor", 7, WITH, "broadcast", 0},
 
+    /* Indices below 0 count from the end. */
+    {"OneHot", 11, ALWAYS, NULL, 0},
+
     /* Attributes became inputs. */
     {"Clip", 11, WITH, "max", 0},
     {"Clip", 11, WITH, "min", 0},
@@ -388,15 +391,15 @@ rmsnorm_status rmsnorm_opset_check_raise(const rmsnorm_ir_node *node, int64_t fr
     const int first = since(node);
     RMSNORM_CHECK(first > 0, RMSNORM_UNSUPPORTED, "ai.onnx::" NAME " is not known as an operator of ONNX",
                   node->op_type);
-    RMSNORM_CHECK(first <= from, RMSNORM_UNSUPPORTED, NAME ": not in opset %" PRId64 "; it is there since opset %d",
+    RMSNORM_CHECK(first <= from, RMSNORM_UNSUPPORTED, NAME " is not in opset %" PRId64 "; it is there since opset %d",
                   node->op_type, from, first);
     /* Operators of opset 1 named the inputs they might overwrite. */
     RMSNORM_CHECK(from >= 6 || to < 6 || attribute_of(node, "consumed_inputs") == NULL, RMSNORM_UNSUPPORTED,
-                  NAME ": without its attribute consumed_inputs since opset 6", node->op_type);
+                  NAME " has no attribute consumed_inputs since opset 6", node->op_type);
     for (size_t i = 0; i < sizeof changes / sizeof changes[0]; i++) {
         const bool crossed = changes[i].version > from && changes[i].version <= to;
         RMSNORM_CHECK(!crossed || strcmp(changes[i].name, node->op_type) != 0 || !concerns(node, i),
-                      RMSNORM_UNSUPPORTED, NAME ": means something else since opset %d", node->op_type,
+                      RMSNORM_UNSUPPORTED, NAME " means something else since opset %d", node->op_type,
                       changes[i].version);
     }
     return RMSNORM_OK;

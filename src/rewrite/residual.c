@@ -327,7 +327,7 @@ rmsnorm_status rmsnorm_residual_fuse(rmsnorm_ir *ir, size_t norm, const rmsnorm_
     if (rmsnorm_ir_resolve(ir, norm, &r.op, &r.attributes) != RMSNORM_OK ||
         r.op->kind == RMSNORM_SKIP_SIMPLIFIED_LAYER_NORMALIZATION || r.gamma == RMSNORM_NO_INDEX ||
         rmsnorm_ir_output(ir, norm, 0) == RMSNORM_NO_INDEX || !rmsnorm_ir_is(ir, r.add, "Add") ||
-        ir->nodes[r.add].shown.graph != ir->nodes[norm].shown.graph) {
+        ir->nodes[r.add].shown.attribute_count > 0 || ir->nodes[r.add].shown.graph != ir->nodes[norm].shown.graph) {
         return RMSNORM_OK;
     }
     size_t row, other;

@@ -91,9 +91,44 @@ static void test_over_itself_and_to_standard_output(void **state)
 {
     (void)state;
     write_chain("o.onnx", "Sqrt", 17);
-    DONE("rmsnorm fuse o.onnx -o - > piped.onnx; rmsnorm fuse o.onnx -o o.onnx -q; cmp o.onnx piped.onnx && echo same",
-         "fused 1 chain", "same\n");
+    DONE(
+        "rmsnorm fuse o.onnx -o - 2> report > piped.onnx; tail -n 1 report; rmsnorm fuse o.onnx -o o.onnx -q; cmp o.onnx piped.onnx && echo same",
+        "fused 1 chain and 1 residual", "fused 1 chain and 1 residual", "same\n");
     DONE("cat piped.onnx | rmsnorm check -", "1 norm node, 0 violations\n");
+}
+
+/* A node's function would be called in place of the operator. */
+static void test_functions_are_not_called(void **state)
+{
+    (void)state;
+    write_chain("w.onnx", "Sqrt", 17);
+    /* FunctionProto: a name, an opset_import of ai.onnx 17. */
+    static const char function[] = "\312\001\042\012\034SimplifiedLayerNormalization\112\002\020\021";
+    write_bytes("function", function, sizeof function - 1);
+    DONE("cat w.onnx function > named.onnx; rmsnorm fuse named.onnx -o unnamed.onnx --residuals keep",
+         "left      chain", "cannot be raised: the model defines functions");
+    DONE("cmp named.onnx unnamed.onnx && echo same", "same\n");
+}
+
+static void test_nothing_to_do(void **state)
+{
+    (void)state;
+    write_chain("n.onnx", "Sqrt", 17);
+    DONE("rmsnorm fuse n.onnx -o nf.onnx -q; rmsnorm fuse nf.onnx --dry-run",
+         "no small nodes that resemble RMS normalization were found\n");
+    DONE("rmsnorm convert n.onnx --to simplified --dry-run",
+         "no norm nodes to convert were found; small nodes become some by rmsnorm fuse\n");
+}
+
+/* An end in the middle of writing leaves nothing. */
+static void test_interrupted(void **state)
+{
+    (void)state;
+    write_chain("i.onnx", "Sqrt", 17);
+    DONE(
+        "mkdir to; mkfifo to/pipe 2>/dev/null; (ulimit -f 0; rmsnorm fuse i.onnx -o to/big.onnx) 2>/dev/null; ls -A to",
+        "pipe\n");
+    assert_int_equal(entry_count("to"), 1);
 }
 
 static void test_convert(void **state)
@@ -144,6 +179,9 @@ static void test_refusals(void **state)
     REFUSED("rmsnorm fuse none.onnx -o x.onnx", "none.onnx: cannot be opened");
     REFUSED("rmsnorm fuse r.onnx -o x.onnx --target cuda",
             "--target is 'cuda', allowed are rmsnorm, onnx, ort-cpu, ort-webgpu");
+    REFUSED("rmsnorm fuse r.onnx -o x.onnx --target ort", "--target is 'ort'",
+            "for ONNX Runtime on the CPU it is ort-cpu");
+    REFUSED("rmsnorm fuse r.onnx -o x.onnx --residuals drop", "--residuals is 'drop', allowed are fuse, keep");
     REFUSED("rmsnorm fuse r.onnx -o x.onnx --data-files move", "--data-files is 'move', allowed are copy, link, leave");
     REFUSED("rmsnorm convert r.onnx -o x.onnx",
             "no form is given, write --to rmsnormalization, simplified or decomposed");
@@ -160,9 +198,15 @@ static void test_refusals(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_fuse),       cmocka_unit_test(test_dry_run_and_json),
-        cmocka_unit_test(test_left_alone), cmocka_unit_test(test_over_itself_and_to_standard_output),
-        cmocka_unit_test(test_convert),    cmocka_unit_test(test_check_violations),
+        cmocka_unit_test(test_fuse),
+        cmocka_unit_test(test_dry_run_and_json),
+        cmocka_unit_test(test_left_alone),
+        cmocka_unit_test(test_over_itself_and_to_standard_output),
+        cmocka_unit_test(test_functions_are_not_called),
+        cmocka_unit_test(test_nothing_to_do),
+        cmocka_unit_test(test_interrupted),
+        cmocka_unit_test(test_convert),
+        cmocka_unit_test(test_check_violations),
         cmocka_unit_test(test_refusals),
     };
     return cmocka_run_group_tests_name("rewrite", tests, folder_make, folder_remove);

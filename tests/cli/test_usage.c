@@ -150,12 +150,11 @@ static void wrong_lines_of_run(void **state)
     expect_all_refused(lines, sizeof lines / sizeof lines[0]);
 }
 
-static void wrong_lines_of_test_infer_and_describe(void **state)
+static void wrong_lines_of_test_and_selftest(void **state)
 {
     (void)state;
     write_bytes("file", "x", 1);
     DONE("mkdir nothing");
-#define INFER "rmsnorm infer --op SimplifiedLayerNormalization "
     static const wrong lines[] = {
         {"rmsnorm test", "no test folder is given"},
         {"rmsnorm test nothing --device gpu", "--device is 'gpu', allowed are cpu and webgpu"},
@@ -181,6 +180,15 @@ static void wrong_lines_of_test_infer_and_describe(void **state)
         {"rmsnorm test nothing --atol=-1", "--atol is '-1'"},
         {"rmsnorm test nothing --atol nan", "--atol is 'nan'"},
         {"rmsnorm test nothing --rtol 1 --rtol 1", "option '--rtol' is given twice"},
+    };
+    expect_all_refused(lines, sizeof lines / sizeof lines[0]);
+}
+
+static void wrong_lines_of_infer_and_describe(void **state)
+{
+    (void)state;
+#define INFER "rmsnorm infer --op SimplifiedLayerNormalization "
+    static const wrong lines[] = {
         {"rmsnorm describe --format text --format json", "option '--format' is given twice"},
         {INFER "X=float scale=float --output Y --output Y", "output 'Y' is asked for twice"},
         {INFER "X=float scale=float --attr axes=0", "no attribute 'axes'; did you mean 'axis'? allowed: "},
@@ -229,11 +237,9 @@ static void options_stand_in_any_place_and_form(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(help_is_on_standard_output),
-        cmocka_unit_test(version_is_one_line),
-        cmocka_unit_test(wrong_lines_of_any_subcommand),
-        cmocka_unit_test(wrong_lines_of_run),
-        cmocka_unit_test(wrong_lines_of_test_infer_and_describe),
+        cmocka_unit_test(help_is_on_standard_output),          cmocka_unit_test(version_is_one_line),
+        cmocka_unit_test(wrong_lines_of_any_subcommand),       cmocka_unit_test(wrong_lines_of_run),
+        cmocka_unit_test(wrong_lines_of_test_and_selftest),    cmocka_unit_test(wrong_lines_of_infer_and_describe),
         cmocka_unit_test(options_stand_in_any_place_and_form),
     };
     return cmocka_run_group_tests(tests, folder_make, folder_remove);

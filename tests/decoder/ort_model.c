@@ -150,7 +150,7 @@ static bool start(ort_model *model, const char *path, const ort_options *options
 
 bool ort_model_open(ort_model *model, const char *path, const ort_options *options, char why[256])
 {
-    model->api = bench_ort_load(why);
+    model->api = bench_ort_load(NULL, why);
     if (model->api == NULL || !start(model, path, options, why)) {
         return false;
     }

@@ -128,7 +128,7 @@ int main(int argc, char **argv)
         return 2;
     }
     /* Its CPU provider has no products of bfloat16 matrices. */
-    with_ort = options.dtype != RMSNORM_BFLOAT16 && bench_ort_load(why) != NULL;
+    with_ort = options.dtype != RMSNORM_BFLOAT16 && bench_ort_load(NULL, why) != NULL;
     if (!with_ort && options.dtype != RMSNORM_BFLOAT16) {
         printf("only counted: %s\n", why);
     }

@@ -224,7 +224,7 @@ static void differences_are_seen(void **state)
 int main(void)
 {
     char why[256];
-    if (bench_ort_load(why) == NULL) {
+    if (bench_ort_load(NULL, why) == NULL) {
         printf("not run: %s\n", why);
         return NOT_RUN;
     }

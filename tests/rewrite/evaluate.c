@@ -411,7 +411,7 @@ static void normalize(evaluation *e, const computed *statistic, rmsnorm_tensor *
 
 static bool is_number(const rmsnorm_tensor *tensor, double *number)
 {
-    if (count_of(tensor) != 1 || tensor->rank > 1) {
+    if (count_of(tensor) != 1 || tensor->rank > 2) { /* rows here have three dims, which two more do not add to */
         return false;
     }
     *number = evaluate_element(tensor, 0);

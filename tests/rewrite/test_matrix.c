@@ -455,7 +455,8 @@ static bool is_refused(const sample *s)
 {
     const bool upward = s->is[AXIS] == AXES_LAST_UP || s->is[AXIS] == AXES_TWO_UP || s->is[AXIS] == AXES_ALL ||
                         (opsets[s->is[OPSET]] < 11 && s->is[AXIS] <= AXES_TURNED);
-    return s->is[SQUARE] >= SQUARE_CUBE || s->is[ROOT] >= ROOT_TWICE || s->is[EPSILON] >= EPSILON_MATRIX ||
+    return s->is[SQUARE] >= SQUARE_CUBE || s->is[ROOT] >= ROOT_TWICE || s->is[EPSILON] == EPSILON_COMPUTED ||
+           (s->is[EPSILON] == EPSILON_MATRIX && s->is[SHAPE] == SHAPE_ANY) ||
            (s->is[EPSILON] == EPSILON_NO_FLOAT && middle_type(s) == RMSNORM_DOUBLE) || s->is[AXIS] >= AXES_FIRST ||
            s->is[USE] >= USE_SQUARE_OUTPUT || (upward && s->is[SHAPE] == SHAPE_ANY) ||
            (s->is[SCALE] == SCALE_GROWS && s->is[SHAPE] != SHAPE_ANY && !is_product_used(s));

@@ -1,0 +1,367 @@
+/* claim.c: which nodes of a graph are taken: norms as they stand, and what fuses into one by the rules of rmsnorm/rewrite.h. */
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "graph.h"
+#include "provider.h"
+
+typedef struct claim {
+    plugin_provider *provider;
+    plugin_graph graph;
+    OrtEpGraphSupportInfo *support;
+    size_t *group; /* origins of a made node */
+    size_t group_count;
+    bool *inside; /* whether a node of the graph is one of them */
+} claim;
+
+static void tell(const claim *c, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+static void tell(const claim *c, const char *format, ...)
+{
+    const OrtApi *const api = c->provider->runtime->api;
+    const OrtLoggingLevel level = c->provider->options.level;
+    OrtLoggingLevel least = ORT_LOGGING_LEVEL_FATAL;
+    OrtStatus *status = api->Logger_GetLoggingSeverityLevel(c->provider->logger, &least);
+    if (status == NULL && level >= least) {
+        char text[768];
+        va_list arguments;
+        va_start(arguments, format);
+        vsnprintf(text, sizeof text, format, arguments);
+        va_end(arguments);
+        status = api->Logger_LogMessage(c->provider->logger, level, text, "rmsnorm", __LINE__, __func__);
+    }
+    if (status != NULL) {
+        api->ReleaseStatus(status);
+    }
+}
+
+static OrtStatus *no_memory(const claim *c)
+{
+    return plugin_fail(c->provider->runtime->api, ORT_EP_FAIL, "rmsnorm: no memory is left");
+}
+
+static bool is_disabled(const claim *c, const rmsnorm_operator *op)
+{
+    return (c->provider->options.disabled >> op->kind & 1) != 0;
+}
+
+/* ---- Whether it runs ------------------------------------------------------------------------- */
+
+/* Whether the contract takes the node as far as its types and shapes are known; else *why. */
+static bool is_runnable(const claim *c, const rmsnorm_ir_node *node, const rmsnorm_operator *op,
+                        const rmsnorm_attributes *attributes)
+{
+    rmsnorm_tensor tensors[2][PLUGIN_SLOTS];
+    const rmsnorm_tensor *inputs[PLUGIN_SLOTS] = {NULL};
+    rmsnorm_tensor *outputs[PLUGIN_SLOTS] = {NULL};
+    for (size_t i = 0; i < node->input_count && i < PLUGIN_SLOTS; i++) {
+        if (node->inputs[i] != RMSNORM_NO_INDEX) {
+            const rmsnorm_ir_value *const value = rmsnorm_ir_value_at(c->graph.ir, node->inputs[i]);
+            tensors[0][i] = value->type;
+            tensors[0][i].rank = value->open ? RMSNORM_UNKNOWN : value->type.rank;
+            tensors[0][i].data = NULL;
+            inputs[i] = &tensors[0][i];
+        }
+    }
+    for (size_t i = 0; i < node->output_count && i < PLUGIN_SLOTS; i++) {
+        tensors[1][i] = (rmsnorm_tensor){0};
+        outputs[i] = node->outputs[i] != RMSNORM_NO_INDEX ? &tensors[1][i] : NULL;
+    }
+    return rmsnorm_infer(op, attributes, inputs, node->input_count, outputs, node->output_count, NULL) == RMSNORM_OK;
+}
+
+/* A result that nothing asks for is none of a compiled node's. */
+static bool is_wanted(const claim *c, const rmsnorm_ir_node *node)
+{
+    if (node->output_count == 0 || node->outputs[0] == RMSNORM_NO_INDEX) {
+        return false;
+    }
+    const rmsnorm_ir_value *const value = rmsnorm_ir_value_at(c->graph.ir, node->outputs[0]);
+    return value->output || value->user_count != 0;
+}
+
+/* Before 1.25 the runtime gives what is compiled in two graphs of a model the same names, and then refuses them: so only one graph
+ * of a session is compiled, and it is none inside another. */
+static bool may_compile(const claim *c)
+{
+    return c->provider->runtime->names_apart || (!c->graph.inside && !c->provider->has_compiled);
+}
+
+/* ---- Plans ----------------------------------------------------------------------------------- */
+
+/* A value of the graph by its name; a constant that the rewriter made by what it holds. */
+static bool plan_input(const claim *c, size_t index, char **name, rmsnorm_tensor *constant)
+{
+    if (index == RMSNORM_NO_INDEX) {
+        return true;
+    }
+    const rmsnorm_ir_value *const value = rmsnorm_ir_value_at(c->graph.ir, index);
+    if (!value->made || value->maker != RMSNORM_NO_INDEX) {
+        *name = strdup(value->name);
+        return *name != NULL;
+    }
+    const size_t size = (size_t)rmsnorm_tensor_count(&value->type) * rmsnorm_dtype_size(value->type.dtype);
+    *constant = value->type;
+    constant->data = malloc(size != 0 ? size : 1);
+    if (constant->data != NULL) {
+        memcpy(constant->data, value->type.data, size);
+    }
+    return constant->data != NULL;
+}
+
+static OrtStatus *add_plan(claim *c, const rmsnorm_ir_node *node, const char *name, const rmsnorm_operator *op,
+                           const rmsnorm_attributes *attributes)
+{
+    plugin_plan *const plan = calloc(1, sizeof *plan);
+    if (plan == NULL) {
+        return no_memory(c);
+    }
+    plan->next = c->provider->plans;
+    c->provider->plans = plan;
+    plugin_kernel *const kernel = &plan->kernel;
+    plugin_kernel_init(kernel, c->provider->runtime, &c->provider->options, op);
+    kernel->attributes = *attributes;
+    snprintf(kernel->name, sizeof kernel->name, "%s", name);
+    bool good = true;
+    for (size_t i = 0; i < PLUGIN_SLOTS; i++) {
+        kernel->inputs[i] = kernel->outputs[i] = PLUGIN_OMITTED;
+        if (i < node->input_count) {
+            good = good && plan_input(c, node->inputs[i], &plan->inputs[i], &kernel->constants[i]);
+        }
+        if (i < node->output_count && node->outputs[i] != RMSNORM_NO_INDEX) {
+            plan->outputs[i] = strdup(rmsnorm_ir_value_at(c->graph.ir, node->outputs[i])->name);
+            good = good && plan->outputs[i] != NULL;
+        }
+    }
+    return good ? NULL : no_memory(c);
+}
+
+/* ---- Fused nodes ----------------------------------------------------------------------------- */
+
+/* The finding that made a node. */
+static const rmsnorm_finding *finding_of(const claim *c, size_t node)
+{
+    size_t count;
+    const rmsnorm_finding *const findings = rmsnorm_ir_findings(c->graph.ir, &count);
+    for (size_t i = 0; i < count; i++) {
+        for (size_t j = 0; j < findings[i].made_count; j++) {
+            if (findings[i].made[j] == node) {
+                return &findings[i];
+            }
+        }
+    }
+    return NULL;
+}
+
+/* The nodes of the graph that a made node stands for. A made node may stand for a made one: no finding names it twice. */
+static void collect(claim *c, size_t made)
+{
+    const rmsnorm_finding *const finding = finding_of(c, made);
+    for (size_t i = 0; finding != NULL && i < finding->node_count; i++) {
+        const size_t origin = rmsnorm_ir_node_at(c->graph.ir, finding->nodes[i])->origin;
+        if (origin != RMSNORM_NO_INDEX && !c->inside[origin]) {
+            c->inside[origin] = true;
+            c->group[c->group_count++] = finding->nodes[i];
+        }
+    }
+    for (size_t i = 0; finding != NULL && i < finding->node_count; i++) {
+        if (rmsnorm_ir_node_at(c->graph.ir, finding->nodes[i])->origin == RMSNORM_NO_INDEX &&
+            finding->nodes[i] < made) {
+            collect(c, finding->nodes[i]);
+        }
+    }
+}
+
+static bool is_result(const rmsnorm_ir_node *made, size_t value)
+{
+    for (size_t i = 0; i < made->output_count; i++) {
+        if (made->outputs[i] == value) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Whether a node of the graph, as it was, uses the value and is not of the group. */
+static bool is_used_outside(const claim *c, size_t value)
+{
+    for (size_t n = 0; n < rmsnorm_ir_node_count(c->graph.ir); n++) {
+        const rmsnorm_ir_node *const node = rmsnorm_ir_node_at(c->graph.ir, n);
+        for (size_t i = 0; node->origin != RMSNORM_NO_INDEX && !c->inside[node->origin] && i < node->input_count; i++) {
+            if (node->inputs[i] == value) {
+                return true;
+            }
+        }
+    }
+    return rmsnorm_ir_value_at(c->graph.ir, value)->output;
+}
+
+/* Leaves out what others need as well, a cast of a shared scale say: the runtime wants a group without ways out and in again. */
+static void prune(claim *c, const rmsnorm_ir_node *made)
+{
+    bool again = true;
+    while (again) {
+        again = false;
+        for (size_t i = 0; i < c->group_count; i++) {
+            const rmsnorm_ir_node *const node = rmsnorm_ir_node_at(c->graph.ir, c->group[i]);
+            bool needed = false;
+            for (size_t j = 0; j < node->output_count; j++) {
+                needed = needed || (node->outputs[j] != RMSNORM_NO_INDEX && !is_result(made, node->outputs[j]) &&
+                                    is_used_outside(c, node->outputs[j]));
+            }
+            if (needed) {
+                c->inside[node->origin] = false;
+                c->group[i--] = c->group[--c->group_count];
+                again = true;
+            }
+        }
+    }
+}
+
+static bool has_disabled(const claim *c, const rmsnorm_operator *op)
+{
+    bool disabled = is_disabled(c, op);
+    for (size_t i = 0; i < c->group_count; i++) {
+        const rmsnorm_operator *part;
+        rmsnorm_attributes attributes;
+        disabled = disabled || (rmsnorm_ir_resolve(c->graph.ir, c->group[i], &part, &attributes) == RMSNORM_OK &&
+                                is_disabled(c, part));
+    }
+    return disabled;
+}
+
+static OrtStatus *claim_group(claim *c, size_t made)
+{
+    const rmsnorm_ir_node *const node = rmsnorm_ir_node_at(c->graph.ir, made);
+    const rmsnorm_operator *op;
+    rmsnorm_attributes attributes;
+    memset(c->inside, 0, c->graph.node_count * sizeof *c->inside);
+    c->group_count = 0;
+    if (rmsnorm_ir_resolve(c->graph.ir, made, &op, &attributes) != RMSNORM_OK ||
+        !is_runnable(c, node, op, &attributes) || !is_wanted(c, node)) {
+        return NULL;
+    }
+    collect(c, made);
+    prune(c, node);
+    if (has_disabled(c, op) || c->group_count == 0) {
+        return NULL;
+    }
+    const OrtNode **const nodes = plugin_arena_take(&c->graph.arena, c->group_count, sizeof *nodes);
+    if (nodes == NULL) {
+        return no_memory(c);
+    }
+    size_t last = c->group[0];
+    for (size_t i = 0; i < c->group_count; i++) {
+        nodes[i] = c->graph.nodes[rmsnorm_ir_node_at(c->graph.ir, c->group[i])->origin];
+        last = c->group[i] > last ? c->group[i] : last;
+    }
+    const char *const name = rmsnorm_ir_node_at(c->graph.ir, last)->name; /* the new one's is not the model's */
+    PLUGIN_TRY(add_plan(c, node, name, op, &attributes));
+    tell(c, "rmsnorm: claims %s \"%s\", fused from %zu nodes", op->name, name, c->group_count);
+    return c->provider->runtime->ep_api->EpGraphSupportInfo_AddNodesToFuse(c->support, nodes, c->group_count, NULL);
+}
+
+/* ---- Nodes as they stand --------------------------------------------------------------------- */
+
+static bool is_ours(const rmsnorm_ir_node *node)
+{
+    return rmsnorm_operator_find(node->domain, node->op_type, 0) != NULL;
+}
+
+static OrtStatus *claim_node(claim *c, size_t index)
+{
+    const rmsnorm_ir_node *const node = rmsnorm_ir_node_at(c->graph.ir, index);
+    const plugin_runtime *const runtime = c->provider->runtime;
+    const OrtNode *const original = c->graph.nodes[node->origin];
+    const rmsnorm_operator *op;
+    rmsnorm_attributes attributes;
+    if (c->graph.taken[node->origin]) {
+        tell(c, "rmsnorm: leaves %s \"%s\": another provider has it", node->op_type, node->name);
+        return NULL;
+    }
+    if (rmsnorm_ir_resolve(c->graph.ir, index, &op, &attributes) != RMSNORM_OK ||
+        !is_runnable(c, node, op, &attributes)) {
+        const char *const why = rmsnorm_last_error(); /* it may begin with the node's name */
+        const char *const rest = strncmp(why, "node \"", 6) == 0 ? strstr(why, "\": ") : NULL;
+        tell(c, "rmsnorm: leaves %s \"%s\": %s", node->op_type, node->name, rest != NULL ? rest + 3 : why);
+        return NULL;
+    }
+    if (is_disabled(c, op)) {
+        tell(c, "rmsnorm: leaves %s \"%s\": the operator is disabled", op->name, node->name);
+        return NULL;
+    }
+    const plugin_definition *kernel = NULL;
+    if (c->provider->registry != NULL) {
+        PLUGIN_TRY(runtime->newer->look_up_kernel(c->support, original, &kernel));
+    }
+    if (kernel != NULL) {
+        tell(c, "rmsnorm: claims %s \"%s\"", op->name, node->name);
+        return runtime->ep_api->EpGraphSupportInfo_AddSingleNode(c->support, original);
+    }
+    if (!is_wanted(c, node) || !may_compile(c)) {
+        tell(c, "rmsnorm: leaves %s \"%s\": %s", op->name, node->name,
+             may_compile(c) ? "nothing uses its result"
+                            : "this ONNX Runtime compiles no nodes in graphs inside graphs");
+        return NULL;
+    }
+    PLUGIN_TRY(add_plan(c, node, node->name, op, &attributes));
+    tell(c, "rmsnorm: claims %s \"%s\", compiled", op->name, node->name);
+    return runtime->ep_api->EpGraphSupportInfo_AddNodesToFuse(c->support, &original, 1, NULL);
+}
+
+/* ---- The whole ------------------------------------------------------------------------------- */
+
+static void tell_refusals(const claim *c)
+{
+    size_t count;
+    const rmsnorm_finding *const findings = rmsnorm_ir_findings(c->graph.ir, &count);
+    for (size_t i = 0; i < count; i++) {
+        if (!findings[i].done && findings[i].node_count != 0) {
+            const size_t last = findings[i].nodes[findings[i].node_count - 1];
+            tell(c, "rmsnorm: does not fuse %zu nodes before \"%s\": %s", findings[i].node_count,
+                 rmsnorm_ir_node_at(c->graph.ir, last)->name, findings[i].reason);
+        }
+    }
+}
+
+static OrtStatus *claim_all(claim *c)
+{
+    rmsnorm_fuse_options fuse = RMSNORM_FUSE_OPTIONS_INIT;
+    fuse.residuals = (c->provider->options.disabled >> RMSNORM_SKIP_SIMPLIFIED_LAYER_NORMALIZATION & 1) != 0
+                         ? RMSNORM_RESIDUALS_KEEP
+                         : RMSNORM_RESIDUALS_FUSE;
+    if (c->provider->options.fuse && may_compile(c) && rmsnorm_ir_fuse(c->graph.ir, &fuse) != RMSNORM_OK) {
+        return plugin_fail(c->provider->runtime->api, ORT_EP_FAIL, "rmsnorm: the graph is not fused: %s",
+                           rmsnorm_last_error());
+    }
+    const size_t count = rmsnorm_ir_node_count(c->graph.ir);
+    c->group = plugin_arena_take(&c->graph.arena, count, sizeof *c->group);
+    c->inside = plugin_arena_take(&c->graph.arena, c->graph.node_count, sizeof *c->inside);
+    if (c->group == NULL || c->inside == NULL) {
+        return no_memory(c);
+    }
+    for (size_t n = 0; n < count; n++) {
+        const rmsnorm_ir_node *const node = rmsnorm_ir_node_at(c->graph.ir, n);
+        if (!node->gone && node->origin == RMSNORM_NO_INDEX) {
+            PLUGIN_TRY(claim_group(c, n));
+        } else if (!node->gone && is_ours(node)) {
+            PLUGIN_TRY(claim_node(c, n));
+        }
+    }
+    tell_refusals(c);
+    return NULL;
+}
+
+OrtStatus *ORT_API_CALL plugin_claim(OrtEp *self, const OrtGraph *graph, OrtEpGraphSupportInfo *support)
+{
+    claim c = {.provider = (plugin_provider *)self, .support = support};
+    plugin_plans_release(c.provider);
+    OrtStatus *status = plugin_graph_read(&c.graph, c.provider->runtime, graph);
+    if (status == NULL) {
+        status = claim_all(&c);
+    }
+    plugin_graph_release(&c.graph);
+    return status;
+}

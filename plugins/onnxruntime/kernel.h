@@ -1,0 +1,55 @@
+/* kernel.h: one call of an operator, whoever asks for it: a node of the runtime's, a fused group, a custom operator. */
+#ifndef RMSNORM_PLUGIN_KERNEL_H
+#define RMSNORM_PLUGIN_KERNEL_H
+
+#include "runtime.h"
+
+enum { PLUGIN_SLOTS = 4 };
+
+#define PLUGIN_OMITTED SIZE_MAX /* no index */
+
+typedef struct plugin_options {
+    size_t threads; /* tasks at a time, at most: cores, or what the option says. The session's own pool runs them */
+    rmsnorm_isa isa;
+    uint32_t disabled; /* bit rmsnorm_operator_kind */
+    bool fuse;
+    OrtLoggingLevel level; /* of what is told about claims */
+} plugin_options;
+
+typedef struct plugin_kernel {
+    const OrtApi *api;
+    const plugin_api *newer; /* or NULL */
+    plugin_options options;
+    const rmsnorm_operator *op;
+    rmsnorm_attributes attributes;
+    size_t inputs[PLUGIN_SLOTS]; /* of each slot, its index in the runtime's context; PLUGIN_OMITTED: none */
+    size_t input_count;
+    size_t outputs[PLUGIN_SLOTS];
+    size_t output_count;
+    rmsnorm_tensor
+        constants[PLUGIN_SLOTS]; /* of slots without index: a tensor, or no data. Their data is the kernel's */
+    char name[128];              /* the node's, for sentences */
+} plugin_kernel;
+
+/* Slots are indices, as in a node that was not fused. */
+void plugin_kernel_init(plugin_kernel *kernel, const plugin_runtime *runtime, const plugin_options *options,
+                        const rmsnorm_operator *op);
+void plugin_kernel_finish(plugin_kernel *kernel);
+
+/* Reads attributes and the name, from a node that the runtime has made. An attribute that is refused keeps its default. */
+OrtStatus *plugin_kernel_read(plugin_kernel *kernel, const OrtKernelInfo *info);
+
+OrtStatus *plugin_kernel_run(const plugin_kernel *kernel, OrtKernelContext *context);
+
+/* The same by an operator of the runtime's own. */
+OrtStatus *plugin_kernel_invoke(const plugin_kernel *kernel, OrtKernelContext *context, const OrtOp *other);
+
+/* The last error of this thread, with the node's name before it. */
+OrtStatus *plugin_kernel_refuse(const plugin_kernel *kernel, rmsnorm_status status);
+
+/* All cores, the best instruction set, nothing disabled, told as information. */
+plugin_options plugin_options_default(void);
+/* Refuses an unknown RMSNORM_ISA of the environment. */
+OrtStatus *plugin_options_check(const OrtApi *api, const plugin_options *options);
+
+#endif

@@ -1,0 +1,396 @@
+/* What is fused: chains of small nodes and additions, and what is left alone. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "plugin/rig.h"
+
+/* ---- Models in few words --------------------------------------------------------------------- */
+
+static void put_node(bytes *graph, const char *type, const char *domain, const char *inputs, const char *outputs)
+{
+    bytes node = begin_node(type, domain, inputs, outputs);
+    field_text(&node, NODE_NAME, outputs);
+    if (strcmp(type, "ReduceMean") == 0) { /* as opset 17 has it */
+        const int64_t last = -1;
+        bytes attribute = {0};
+        field_text(&attribute, ATTRIBUTE_NAME, "axes");
+        field_varint(&attribute, ATTRIBUTE_INTS, (uint64_t)last);
+        field_varint(&attribute, ATTRIBUTE_TYPE, TYPE_INTS);
+        field_message(&node, NODE_ATTRIBUTE, &attribute);
+    }
+    field_message(graph, GRAPH_NODE, &node);
+}
+
+static void put_cast(bytes *graph, const char *input, const char *output, rmsnorm_dtype to)
+{
+    bytes node = begin_node("Cast", "", input, output);
+    field_text(&node, NODE_NAME, output);
+    put_attribute_int(&node, "to", to);
+    field_message(graph, GRAPH_NODE, &node);
+}
+
+static void put_norm(bytes *graph, const char *type, const char *inputs, const char *outputs)
+{
+    bytes node = begin_node(type, "", inputs, outputs);
+    field_text(&node, NODE_NAME, outputs);
+    put_attribute_float(&node, "epsilon", 1e-5F);
+    field_message(graph, GRAPH_NODE, &node);
+}
+
+static void put_constant(bytes *graph, const char *name, rmsnorm_dtype dtype, const char *dims, uint32_t seed)
+{
+    rmsnorm_tensor tensor = make_tensor(dtype, dims, seed);
+    const size_t size = (size_t)rmsnorm_tensor_count(&tensor) * rmsnorm_dtype_size(dtype);
+    bytes message = tensor_message(name, (int32_t)dtype, tensor.dims, (size_t)tensor.rank, tensor.data, size);
+    field_message(graph, GRAPH_INITIALIZER, &message);
+    free(tensor.data);
+}
+
+static void put_scalar(bytes *graph, const char *name, float value)
+{
+    bytes message = tensor_message(name, RMSNORM_FLOAT, NULL, 0, &value, sizeof value);
+    field_message(graph, GRAPH_INITIALIZER, &message);
+}
+
+static bytes finish(bytes *graph)
+{
+    bytes model = {0};
+    field_text(graph, GRAPH_NAME, "main");
+    field_varint(&model, MODEL_IR, 8);
+    put_opset(&model, NULL, 17);
+    put_opset(&model, "com.microsoft", 1);
+    field_message(&model, MODEL_GRAPH, graph);
+    return model;
+}
+
+/* x -> normalized rows "PREFIX_n", in float: five nodes. */
+static void put_chain(bytes *graph, const char *x, const char *prefix)
+{
+    char in[64], out[64];
+    snprintf(in, sizeof in, "%s two", x);
+    snprintf(out, sizeof out, "%s_square", prefix);
+    put_node(graph, "Pow", "", in, out);
+    snprintf(in, sizeof in, "%s_square", prefix);
+    snprintf(out, sizeof out, "%s_mean", prefix);
+    put_node(graph, "ReduceMean", "", in, out);
+    snprintf(in, sizeof in, "%s_mean epsilon", prefix);
+    snprintf(out, sizeof out, "%s_sum", prefix);
+    put_node(graph, "Add", "", in, out);
+    snprintf(in, sizeof in, "%s_sum", prefix);
+    snprintf(out, sizeof out, "%s_root", prefix);
+    put_node(graph, "Sqrt", "", in, out);
+    snprintf(in, sizeof in, "%s %s_root", x, prefix);
+    snprintf(out, sizeof out, "%s_n", prefix);
+    put_node(graph, "Div", "", in, out);
+}
+
+static void put_numbers(bytes *graph)
+{
+    put_scalar(graph, "two", 2.0F);
+    put_scalar(graph, "epsilon", 1e-5F);
+}
+
+/* ---- Checks ---------------------------------------------------------------------------------- */
+
+/* Runs with the plug-in, either way, and without; every result is close to the one without. */
+static size_t fused_in_first_way; /* groups that the provider claimed in the last check */
+
+static void check(bytes *graph, named *inputs, size_t input_count, const char *const *names, size_t count,
+                  const char *claimed, double relative)
+{
+    bytes model = finish(graph);
+    named wanted[MOST_TENSORS], got[MOST_TENSORS];
+    for (size_t i = 0; i < count; i++) {
+        wanted[i].name = got[i].name = names[i];
+    }
+    run_model(RIG_ALONE, &model, inputs, input_count, wanted, count);
+    static const rig_mode modes[] = {RIG_PROVIDER, RIG_COMPILED};
+    for (size_t m = 0; m < 2; m++) {
+        forget_said();
+        run_model(modes[m], &model, inputs, input_count, got, count);
+        fused_in_first_way = m == 0 ? count_said(", fused from 5 nodes") : fused_in_first_way;
+        if (claimed != NULL && count_said(claimed) == 0) {
+            fail_msg("\"%s\" is not in: %s", claimed, said());
+        }
+        for (size_t i = 0; i < count; i++) {
+            expect_close(&got[i].tensor, &wanted[i].tensor, relative);
+        }
+        release_results(got, count);
+    }
+    release_results(wanted, count);
+    release_results(inputs, input_count);
+    release(&model);
+}
+
+/* ---- Chains ---------------------------------------------------------------------------------- */
+
+static void a_chain_is_one_node(void **state)
+{
+    (void)state;
+    bytes graph = {0};
+    put_chain(&graph, "x", "a");
+    put_node(&graph, "Mul", "", "a_n gamma", "y");
+    put_numbers(&graph);
+    put_constant(&graph, "gamma", RMSNORM_FLOAT, "48", 3);
+    put_value(&graph, GRAPH_INPUT, "x", RMSNORM_FLOAT, "B,S,48");
+    put_value(&graph, GRAPH_OUTPUT, "y", RMSNORM_FLOAT, NULL);
+    named inputs[] = {{"x", make_tensor(RMSNORM_FLOAT, "2,5,48", 1)}};
+    check(&graph, inputs, 1, (const char *const[]){"y"}, 1, "fused from 6 nodes", 2e-6);
+}
+
+static void a_chain_without_scale_gets_ones(void **state)
+{
+    (void)state;
+    bytes graph = {0};
+    put_chain(&graph, "x", "a");
+    put_numbers(&graph);
+    put_value(&graph, GRAPH_INPUT, "x", RMSNORM_FLOAT, "5,48");
+    put_value(&graph, GRAPH_OUTPUT, "a_n", RMSNORM_FLOAT, NULL);
+    named inputs[] = {{"x", make_tensor(RMSNORM_FLOAT, "5,48", 1)}};
+    check(&graph, inputs, 1, (const char *const[]){"a_n"}, 1, "fused from 5 nodes", 2e-6);
+}
+
+static void casts_keep_their_order_at_any_opset(void **state)
+{
+    (void)state;
+    bytes graph = {0};
+    put_cast(&graph, "x", "wide", RMSNORM_FLOAT);
+    put_chain(&graph, "wide", "a");
+    put_cast(&graph, "a_n", "narrow", RMSNORM_FLOAT16);
+    put_node(&graph, "Mul", "", "gamma narrow", "y");
+    put_node(&graph, "ReduceMean", "", "x", "blocks_raising_the_opset");
+    put_numbers(&graph);
+    put_constant(&graph, "gamma", RMSNORM_FLOAT16, "48", 3);
+    put_value(&graph, GRAPH_INPUT, "x", RMSNORM_FLOAT16, "5,48");
+    put_value(&graph, GRAPH_OUTPUT, "y", RMSNORM_FLOAT16, NULL);
+    put_value(&graph, GRAPH_OUTPUT, "blocks_raising_the_opset", RMSNORM_FLOAT16, NULL);
+    named inputs[] = {{"x", make_tensor(RMSNORM_FLOAT16, "5,48", 1)}};
+    check(&graph, inputs, 1, (const char *const[]){"y", "blocks_raising_the_opset"}, 2, "claims RMSNormalization \"",
+          1e-3);
+}
+
+/* The cast of gamma is used by all three, and the second layer stands between it and the third. */
+static void layers_share_a_cast_scale(void **state)
+{
+    (void)state;
+    bytes graph = {0};
+    put_cast(&graph, "gamma", "wide", RMSNORM_FLOAT);
+    put_chain(&graph, "x", "a");
+    put_node(&graph, "Mul", "", "a_n wide", "ay");
+    put_node(&graph, "Relu", "", "ay", "ar");
+    put_chain(&graph, "ar", "b");
+    put_node(&graph, "Mul", "", "b_n wide", "by");
+    put_node(&graph, "Relu", "", "by", "br");
+    put_chain(&graph, "br", "c");
+    put_node(&graph, "Mul", "", "c_n wide", "y");
+    put_numbers(&graph);
+    put_value(&graph, GRAPH_INPUT, "gamma", RMSNORM_FLOAT16, "48");
+    put_value(&graph, GRAPH_INPUT, "x", RMSNORM_FLOAT, "5,48");
+    put_value(&graph, GRAPH_OUTPUT, "y", RMSNORM_FLOAT, NULL);
+    named inputs[] = {{"x", make_tensor(RMSNORM_FLOAT, "5,48", 1)}, {"gamma", make_tensor(RMSNORM_FLOAT16, "48", 3)}};
+    check(&graph, inputs, 2, (const char *const[]){"y"}, 1, "claims ", 4e-6);
+    assert_int_equal(count_said(", fused from"), 3);
+}
+
+static void layer_normalization_is_left_alone(void **state)
+{
+    (void)state;
+    bytes graph = {0};
+    put_node(&graph, "ReduceMean", "", "x", "m");
+    put_node(&graph, "Sub", "", "x m", "centered");
+    put_chain(&graph, "centered", "a");
+    put_numbers(&graph);
+    put_value(&graph, GRAPH_INPUT, "x", RMSNORM_FLOAT, "5,48");
+    put_value(&graph, GRAPH_OUTPUT, "a_n", RMSNORM_FLOAT, NULL);
+    named inputs[] = {{"x", make_tensor(RMSNORM_FLOAT, "5,48", 1)}};
+    check(&graph, inputs, 1, (const char *const[]){"a_n"}, 1, "does not fuse", 2e-6);
+    assert_int_equal(count_said("claims"), 0);
+}
+
+/* ---- Additions ------------------------------------------------------------------------------- */
+
+static void an_addition_goes_into_the_norm(void **state)
+{
+    (void)state;
+    bytes graph = {0};
+    put_node(&graph, "Add", "", "x skip", "sum");
+    put_norm(&graph, "SimplifiedLayerNormalization", "sum gamma", "y");
+    put_node(&graph, "Relu", "", "sum", "r");
+    put_value(&graph, GRAPH_INPUT, "x", RMSNORM_FLOAT, "B,S,48");
+    put_value(&graph, GRAPH_INPUT, "skip", RMSNORM_FLOAT, "B,S,48");
+    put_constant(&graph, "gamma", RMSNORM_FLOAT, "48", 3);
+    put_value(&graph, GRAPH_OUTPUT, "y", RMSNORM_FLOAT, NULL);
+    put_value(&graph, GRAPH_OUTPUT, "sum", RMSNORM_FLOAT, NULL);
+    put_value(&graph, GRAPH_OUTPUT, "r", RMSNORM_FLOAT, NULL);
+    named inputs[] = {{"x", make_tensor(RMSNORM_FLOAT, "2,5,48", 1)},
+                      {"skip", make_tensor(RMSNORM_FLOAT, "2,5,48", 2)}};
+    check(&graph, inputs, 2, (const char *const[]){"y", "sum", "r"}, 3,
+          "claims SkipSimplifiedLayerNormalization \"y\", fused from 2 nodes", 2e-6);
+}
+
+static void residual_bias_and_chain_are_one_node(void **state)
+{
+    (void)state;
+    bytes graph = {0};
+    put_node(&graph, "Add", "", "x skip", "first");
+    put_node(&graph, "Add", "", "first bias", "sum");
+    put_chain(&graph, "sum", "a");
+    put_node(&graph, "Mul", "", "a_n gamma", "y");
+    put_numbers(&graph);
+    put_value(&graph, GRAPH_INPUT, "x", RMSNORM_FLOAT, "2,5,48");
+    put_value(&graph, GRAPH_INPUT, "skip", RMSNORM_FLOAT, "2,5,48");
+    put_constant(&graph, "gamma", RMSNORM_FLOAT, "48", 3);
+    put_constant(&graph, "bias", RMSNORM_FLOAT, "48", 4);
+    put_value(&graph, GRAPH_OUTPUT, "y", RMSNORM_FLOAT, NULL);
+    named inputs[] = {{"x", make_tensor(RMSNORM_FLOAT, "2,5,48", 1)},
+                      {"skip", make_tensor(RMSNORM_FLOAT, "2,5,48", 2)}};
+    check(&graph, inputs, 2, (const char *const[]){"y"}, 1, "fused from 8 nodes", 2e-6);
+}
+
+static void a_narrow_addition_rounds_and_stays(void **state)
+{
+    (void)state;
+    bytes graph = {0};
+    put_node(&graph, "Add", "", "x skip", "sum");
+    put_norm(&graph, "SimplifiedLayerNormalization", "sum gamma", "y");
+    put_value(&graph, GRAPH_INPUT, "x", RMSNORM_FLOAT16, "2,48");
+    put_value(&graph, GRAPH_INPUT, "skip", RMSNORM_FLOAT16, "2,48");
+    put_value(&graph, GRAPH_INPUT, "gamma", RMSNORM_FLOAT16, "48");
+    put_value(&graph, GRAPH_OUTPUT, "y", RMSNORM_FLOAT16, NULL);
+    named inputs[] = {{"x", make_tensor(RMSNORM_FLOAT16, "2,48", 1)},
+                      {"skip", make_tensor(RMSNORM_FLOAT16, "2,48", 2)},
+                      {"gamma", make_tensor(RMSNORM_FLOAT16, "48", 3)}};
+    check(&graph, inputs, 3, (const char *const[]){"y"}, 1, "rounds to float16 before the norm", 1e-3);
+    assert_int_equal(count_said("fused from"), 0);
+}
+
+/* ---- Graphs inside ---------------------------------------------------------------------------- */
+
+/* The sum is used inside the If, where two branches with the same names hold chains that differ. */
+static bytes branching(void)
+{
+    static const char *const branches[] = {"then_branch", "else_branch"};
+    bytes graph = {0};
+    put_node(&graph, "Add", "", "x skip", "sum");
+    put_norm(&graph, "SimplifiedLayerNormalization", "sum gamma", "y");
+    put_cast(&graph, "chosen", "flag", (rmsnorm_dtype)9);
+    bytes node = begin_node("If", "", "flag", "z");
+    field_text(&node, NODE_NAME, "branching");
+    for (int b = 0; b < 2; b++) {
+        bytes inner = {0};
+        field_text(&inner, GRAPH_NAME, branches[b]);
+        put_chain(&inner, b == 0 ? "sum" : "x", "inner");
+        put_value(&inner, GRAPH_OUTPUT, "inner_n", RMSNORM_FLOAT, NULL);
+        put_graph_attribute(&node, branches[b], &inner);
+    }
+    field_message(&graph, GRAPH_NODE, &node);
+    put_numbers(&graph);
+    put_value(&graph, GRAPH_INPUT, "x", RMSNORM_FLOAT, "5,48");
+    put_value(&graph, GRAPH_INPUT, "skip", RMSNORM_FLOAT, "5,48");
+    put_value(&graph, GRAPH_INPUT, "chosen", RMSNORM_FLOAT, "");
+    put_constant(&graph, "gamma", RMSNORM_FLOAT, "48", 3);
+    put_value(&graph, GRAPH_OUTPUT, "y", RMSNORM_FLOAT, NULL);
+    put_value(&graph, GRAPH_OUTPUT, "z", RMSNORM_FLOAT, NULL);
+    return graph;
+}
+
+static void branches_are_claimed_and_see_the_sum(void **state)
+{
+    (void)state;
+    for (int chosen = 0; chosen < 2; chosen++) {
+        bytes graph = branching();
+        named inputs[] = {{"x", make_tensor(RMSNORM_FLOAT, "5,48", 1)},
+                          {"skip", make_tensor(RMSNORM_FLOAT, "5,48", 2)},
+                          {"chosen", make_tensor(RMSNORM_FLOAT, "", 5)}};
+        *(float *)inputs[2].tensor.data = (float)chosen;
+        check(&graph, inputs, 3, (const char *const[]){"y", "z"}, 2,
+              "claims SkipSimplifiedLayerNormalization \"y\", fused from 2 nodes", 2e-6);
+        assert_int_equal(count_said("fused from 5 nodes"), 0); /* the last way was that of 1.23 */
+        assert_int_equal(fused_in_first_way, ort_minor >= 25 ? 2 : 0);
+    }
+}
+
+/* ---- Options --------------------------------------------------------------------------------- */
+
+static bytes two_norms(void)
+{
+    bytes graph = {0};
+    put_node(&graph, "Add", "", "x skip", "sum");
+    put_norm(&graph, "SimplifiedLayerNormalization", "sum gamma", "y");
+    put_value(&graph, GRAPH_INPUT, "x", RMSNORM_FLOAT, "64,4096");
+    put_value(&graph, GRAPH_INPUT, "skip", RMSNORM_FLOAT, "64,4096");
+    put_constant(&graph, "gamma", RMSNORM_FLOAT, "4096", 3);
+    put_value(&graph, GRAPH_OUTPUT, "y", RMSNORM_FLOAT, NULL);
+    return finish(&graph);
+}
+
+static void run_with(const bytes *model, const char *option, const char *wanted)
+{
+    named inputs[] = {{"x", make_tensor(RMSNORM_FLOAT, "64,4096", 1)},
+                      {"skip", make_tensor(RMSNORM_FLOAT, "64,4096", 2)}};
+    named expected = {.name = "y"}, got = {.name = "y"};
+    OrtSession *session;
+    run_model(RIG_PROVIDER, model, inputs, 2, &expected, 1);
+    forget_said();
+    expect_good(rig_session(RIG_PROVIDER, model, option, &session));
+    expect_good(rig_run(session, inputs, 2, &got, 1));
+    ort->ReleaseSession(session);
+    if (count_said(wanted) == 0) {
+        fail_msg("%s: \"%s\" is not in: %s", option, wanted, said());
+    }
+    expect_close(&got.tensor, &expected.tensor, 2e-6);
+    release_results(&got, 1);
+    release_results(&expected, 1);
+    release_results(inputs, 2);
+}
+
+static void options_change_what_is_claimed(void **state)
+{
+    (void)state;
+    bytes model = two_norms();
+    run_with(&model, "threads=1 isa=scalar", "fused from 2 nodes");
+    run_with(&model, "threads=0 isa=auto fuse=1 log=1", "fused from 2 nodes");
+    run_with(&model, "fuse=0", "claims SimplifiedLayerNormalization \"y\"");
+    run_with(&model, "disable=SkipSimplifiedLayerNormalization", "claims SimplifiedLayerNormalization \"y\"");
+    run_with(&model, "disable=SimplifiedLayerNormalization,RMSNormalization fuse=0", "the operator is disabled");
+    run_with(&model, "isa=scalar fuse=0", "claims");
+    release(&model);
+}
+
+static void wrong_options_are_refused(void **state)
+{
+    (void)state;
+    static const char *const wrong[][2] = {
+        {"threads=many", "provider option threads is \"many\"; allowed is a number"},
+        {"threads=-1", "provider option threads is \"-1\""},
+        {"isa=mmx", "provider option isa is \"mmx\"; allowed is auto, scalar"},
+        {"disable=Relu", "provider option disable is \"Relu\"; allowed is a list of operators"},
+        {"fuse=yes", "provider option fuse is \"yes\"; allowed is 0 or 1"},
+        {"log=2", "provider option log is \"2\"; allowed is 0 or 1"},
+    };
+    bytes model = two_norms();
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        OrtSession *session = NULL;
+        expect_status(rig_session(RIG_PROVIDER, &model, wrong[i][0], &session), wrong[i][1]);
+    }
+    release(&model);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_chain_is_one_node),
+        cmocka_unit_test(a_chain_without_scale_gets_ones),
+        cmocka_unit_test(casts_keep_their_order_at_any_opset),
+        cmocka_unit_test(layers_share_a_cast_scale),
+        cmocka_unit_test(layer_normalization_is_left_alone),
+        cmocka_unit_test(an_addition_goes_into_the_norm),
+        cmocka_unit_test(residual_bias_and_chain_are_one_node),
+        cmocka_unit_test(a_narrow_addition_rounds_and_stays),
+        cmocka_unit_test(branches_are_claimed_and_see_the_sum),
+        cmocka_unit_test(options_change_what_is_claimed),
+        cmocka_unit_test(wrong_options_are_refused),
+    };
+    return cmocka_run_group_tests(tests, rig_open, rig_close);
+}
