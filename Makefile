@@ -9,7 +9,7 @@ help:
 	@echo 'make fuzz     fuzz everything that parses; FUZZ_SECONDS=$(FUZZ_SECONDS) for each reader'
 	@echo 'make bench    time the table of docs/performance.md, beside ONNX Runtime and plain copies'
 	@echo 'make bench-gpu  check, tune and time on the GPU; GPU_SECONDS=$(GPU_SECONDS) for all of it'
-	@echo 'make install  libraries (static and shared), headers and command into $$(DESTDIR)$$(PREFIX), now $(DESTDIR)$(PREFIX)'
+	@echo 'make install  command, manual pages, completions, libraries (static and shared), headers into $$(DESTDIR)$$(PREFIX), now $(DESTDIR)$(PREFIX)'
 	@echo 'make docs     write docs/operators, docs/api.md, manual pages and completions, and what the documents show'
 	@echo 'make dist     the source as build/rmsnorm-VERSION.tar.gz, the same bytes whenever the tree is the same'
 	@echo 'make deb      a Debian package of what make install installs, in build'

@@ -8,7 +8,7 @@ _rmsnorm() {
     fi
     if [[ $command == package ]]; then
         if ((COMP_CWORD == 2)); then
-            mapfile -t COMPREPLY < <(compgen -W 'build new render verify --help' -- "$word")
+            mapfile -t COMPREPLY < <(compgen -W 'verify build new render --help' -- "$word")
             return
         fi
         command+=" ${COMP_WORDS[2]}"
