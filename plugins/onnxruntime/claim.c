@@ -220,6 +220,26 @@ static void prune(claim *c, const rmsnorm_ir_node *made)
     }
 }
 
+/* Whether what the new node is given is given to the group: not so where a cast stays outside that the new node does without. */
+static bool gets_inputs(const claim *c, const rmsnorm_ir_node *made)
+{
+    for (size_t i = 0; i < made->input_count; i++) {
+        const size_t value = made->inputs[i];
+        bool found = value == RMSNORM_NO_INDEX || (rmsnorm_ir_value_at(c->graph.ir, value)->made &&
+                                                   rmsnorm_ir_value_at(c->graph.ir, value)->maker == RMSNORM_NO_INDEX);
+        for (size_t g = 0; !found && g < c->group_count; g++) {
+            const rmsnorm_ir_node *const node = rmsnorm_ir_node_at(c->graph.ir, c->group[g]);
+            for (size_t j = 0; j < node->input_count; j++) {
+                found = found || node->inputs[j] == value;
+            }
+        }
+        if (!found) {
+            return false;
+        }
+    }
+    return true;
+}
+
 static bool has_disabled(const claim *c, const rmsnorm_operator *op)
 {
     bool disabled = is_disabled(c, op);
@@ -258,6 +278,11 @@ static OrtStatus *claim_group(claim *c, size_t made)
         last = c->group[i] > last ? c->group[i] : last;
     }
     const char *const name = rmsnorm_ir_node_at(c->graph.ir, last)->name; /* the new one's is not the model's */
+    if (!gets_inputs(c, node)) {
+        tell(c, "rmsnorm: does not fuse %zu nodes before \"%s\": a cast that would go is used elsewhere too",
+             c->group_count, name);
+        return NULL;
+    }
     PLUGIN_TRY(add_plan(c, node, name, op, &attributes));
     tell(c, "rmsnorm: claims %s \"%s\", fused from %zu nodes", op->name, name, c->group_count);
     return c->provider->runtime->ep_api->EpGraphSupportInfo_AddNodesToFuse(c->support, nodes, c->group_count, NULL);

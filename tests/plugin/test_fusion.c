@@ -170,27 +170,57 @@ static void casts_keep_their_order_at_any_opset(void **state)
           1e-3);
 }
 
-/* The cast of gamma is used by all three, and the second layer stands between it and the third. */
-static void layers_share_a_cast_scale(void **state)
+/* Half in, half out, in float between. */
+static void put_layer(bytes *graph, const char *x, const char *prefix, const char *gamma, const char *y)
 {
-    (void)state;
+    char wide[64], in[64], scaled[64];
+    snprintf(wide, sizeof wide, "%s_wide", prefix);
+    put_cast(graph, x, wide, RMSNORM_FLOAT);
+    put_chain(graph, wide, prefix);
+    snprintf(in, sizeof in, "%s_n %s", prefix, gamma);
+    snprintf(scaled, sizeof scaled, "%s_scaled", prefix);
+    put_node(graph, "Mul", "", in, scaled);
+    put_cast(graph, scaled, y, RMSNORM_FLOAT16);
+}
+
+/* One gamma and its cast for all three layers, or one each. */
+static bytes three_layers(bool shared)
+{
     bytes graph = {0};
-    put_cast(&graph, "gamma", "wide", RMSNORM_FLOAT);
-    put_chain(&graph, "x", "a");
-    put_node(&graph, "Mul", "", "a_n wide", "ay");
-    put_node(&graph, "Relu", "", "ay", "ar");
-    put_chain(&graph, "ar", "b");
-    put_node(&graph, "Mul", "", "b_n wide", "by");
-    put_node(&graph, "Relu", "", "by", "br");
-    put_chain(&graph, "br", "c");
-    put_node(&graph, "Mul", "", "c_n wide", "y");
+    put_cast(&graph, "gamma", "a_gamma", RMSNORM_FLOAT);
+    put_layer(&graph, "x", "a", "a_gamma", "ay");
+    put_node(&graph, "Neg", "", "ay", "ar");
+    if (!shared) {
+        put_cast(&graph, "second", "b_gamma", RMSNORM_FLOAT);
+        put_cast(&graph, "third", "c_gamma", RMSNORM_FLOAT);
+    }
+    put_layer(&graph, "ar", "b", shared ? "a_gamma" : "b_gamma", "by");
+    put_node(&graph, "Neg", "", "by", "br");
+    put_layer(&graph, "br", "c", shared ? "a_gamma" : "c_gamma", "y");
     put_numbers(&graph);
     put_value(&graph, GRAPH_INPUT, "gamma", RMSNORM_FLOAT16, "48");
-    put_value(&graph, GRAPH_INPUT, "x", RMSNORM_FLOAT, "5,48");
-    put_value(&graph, GRAPH_OUTPUT, "y", RMSNORM_FLOAT, NULL);
-    named inputs[] = {{"x", make_tensor(RMSNORM_FLOAT, "5,48", 1)}, {"gamma", make_tensor(RMSNORM_FLOAT16, "48", 3)}};
-    check(&graph, inputs, 2, (const char *const[]){"y"}, 1, "claims ", 4e-6);
-    assert_int_equal(count_said(", fused from"), 3);
+    put_value(&graph, GRAPH_INPUT, "second", RMSNORM_FLOAT16, "48");
+    put_value(&graph, GRAPH_INPUT, "third", RMSNORM_FLOAT16, "48");
+    put_value(&graph, GRAPH_INPUT, "x", RMSNORM_FLOAT16, "5,48");
+    put_value(&graph, GRAPH_OUTPUT, "y", RMSNORM_FLOAT16, NULL);
+    return graph;
+}
+
+/* With one cast for all of them the last layer's group would go out to the second layer and come in again, and the others' would not
+ * be given what their node takes. */
+static void layers_that_share_a_cast_are_left_whole(void **state)
+{
+    (void)state;
+    for (int shared = 0; shared < 2; shared++) {
+        bytes graph = three_layers(shared != 0);
+        named inputs[] = {{"x", make_tensor(RMSNORM_FLOAT16, "5,48", 1)},
+                          {"gamma", make_tensor(RMSNORM_FLOAT16, "48", 3)},
+                          {"second", make_tensor(RMSNORM_FLOAT16, "48", 4)},
+                          {"third", make_tensor(RMSNORM_FLOAT16, "48", 5)}};
+        check(&graph, inputs, 4, (const char *const[]){"y"}, 1,
+              shared != 0 ? "a cast that would go is used elsewhere too" : "fused from 9 nodes", 4e-3);
+        assert_int_equal(count_said("rmsnorm: claims"), shared != 0 ? 0 : 3);
+    }
 }
 
 static void layer_normalization_is_left_alone(void **state)
@@ -383,7 +413,7 @@ int main(void)
         cmocka_unit_test(a_chain_is_one_node),
         cmocka_unit_test(a_chain_without_scale_gets_ones),
         cmocka_unit_test(casts_keep_their_order_at_any_opset),
-        cmocka_unit_test(layers_share_a_cast_scale),
+        cmocka_unit_test(layers_that_share_a_cast_are_left_whole),
         cmocka_unit_test(layer_normalization_is_left_alone),
         cmocka_unit_test(an_addition_goes_into_the_norm),
         cmocka_unit_test(residual_bias_and_chain_are_one_node),
