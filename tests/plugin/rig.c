@@ -12,6 +12,7 @@ const OrtApi *ort;
 OrtEnv *env;
 const OrtApiBase *ort_base;
 long ort_minor;
+OrtValue *rig_gamma;
 const char *rig_save_to;
 
 /* ---- The runtime ----------------------------------------------------------------------------- */
@@ -173,6 +174,9 @@ OrtStatus *rig_session(rig_mode mode, const bytes *model, const char *option, Or
     OrtSessionOptions *options;
     expect_good(ort->CreateSessionOptions(&options));
     expect_good(ort->SetIntraOpNumThreads(options, 2));
+    if (rig_gamma != NULL) {
+        expect_good(ort->AddInitializer(options, "gamma", rig_gamma));
+    }
     if (rig_save_to != NULL) {
         expect_good(ort->SetOptimizedModelFilePath(options, rig_save_to));
     }

@@ -22,6 +22,7 @@ extern const OrtApi *ort;
 extern OrtEnv *env;
 extern const OrtApiBase *ort_base;
 extern long ort_minor;          /* N of 1.N */
+extern OrtValue *rig_gamma;     /* what sessions share as "gamma", an initializer of their models; NULL: nothing */
 extern const char *rig_save_to; /* where a session writes its optimized model; NULL: nowhere */
 
 /* Group fixtures: loads the runtime and registers the plug-in. */
