@@ -18,7 +18,7 @@ static const rmsnorm_cli_option options[] = {
      "data in other files: copy (default), link, or leave it where it is"},
     {DRY_RUN, 0, "dry-run", NULL, "only say what would be done, write nothing"},
     {VERIFY, 0, "verify", NULL,
-     "run what is replaced, before and after, on random inputs; exit 1, unwritten, if it differs"},
+     "run what is replaced before and after, on random inputs; exit 1, unwritten, if it differs"},
     {QUIET, 'q', "quiet", NULL, "only the last line of the report"},
 };
 

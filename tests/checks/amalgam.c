@@ -47,14 +47,22 @@ static void run(const rmsnorm_operator *op, rmsnorm_dtype dtype, int64_t width, 
     rmsnorm_tensor output = {.dtype = dtype, .rank = 2, .dims = {ROWS, width}, .data = outputs[0]};
     rmsnorm_tensor sum = output;
     sum.data = outputs[1];
-    rmsnorm_tensor *const slots[] = {&output, NULL, NULL, &sum};
+    rmsnorm_tensor inverse = {0}; /* what most shows how squares were added up */
+    rmsnorm_tensor *slots[4] = {&output};
+    for (size_t i = 1; i < op->output_count; i++) {
+        const char *const name = op->outputs[i].name;
+        slots[i] = strncmp(name, "inv_std", 7) == 0 ? &inverse : strcmp(name, "input_skip_bias_sum") == 0 ? &sum : NULL;
+    }
     rmsnorm_options options = RMSNORM_OPTIONS_INIT;
     options.max_isa = isa;
     memset(outputs, 0, sizeof outputs);
-    const rmsnorm_status status = rmsnorm_run(op, NULL, inputs, skip ? 4 : 2, slots, skip ? 4 : 1, &options);
-    printf("%s %s %" PRId64 " %s: %d %s %016" PRIx64 " %016" PRIx64 "\n", op->name, rmsnorm_dtype_name(dtype), width,
-           rmsnorm_isa_name(isa), (int)status, status == RMSNORM_OK ? "" : rmsnorm_last_error(),
-           digest(outputs[0], sizeof outputs[0]), digest(outputs[1], sizeof outputs[1]));
+    const rmsnorm_status status = rmsnorm_run_alloc(op, NULL, inputs, skip ? 4 : 2, slots, op->output_count, &options);
+    printf("%s %s %" PRId64 " %s: %d %s %016" PRIx64 " %016" PRIx64 " %016" PRIx64 "\n", op->name,
+           rmsnorm_dtype_name(dtype), width, rmsnorm_isa_name(isa), (int)status,
+           status == RMSNORM_OK ? "" : rmsnorm_last_error(), digest(outputs[0], sizeof outputs[0]),
+           digest(outputs[1], sizeof outputs[1]),
+           inverse.data == NULL ? 0 : digest(inverse.data, ROWS * rmsnorm_dtype_size(inverse.dtype)));
+    rmsnorm_tensor_release(&inverse, &options);
 }
 
 int main(void)

@@ -29,7 +29,7 @@ static void help_is_on_standard_output(void **state)
     DONE("rmsnorm info --help", "Usage: rmsnorm info\n");
     DONE("rmsnorm selftest --help", "Usage: rmsnorm selftest [--device cpu|webgpu", "--adapter TEXT", "--limit NAME=N");
     DONE(
-        "for c in run test selftest infer check fuse convert plan describe bench tune get-kernel info; do rmsnorm $c --help | awk 'length > 120 || / $/ { exit 1 }' || exit 1; done");
+        "for c in run test selftest infer check fuse convert plan describe bench tune get-kernel package info; do rmsnorm $c --help | awk 'length > 120 || / $/ { exit 1 }' || exit 1; done");
 }
 
 static void version_is_one_line(void **state)
