@@ -10,7 +10,8 @@ typedef struct factory {
     plugin_runtime runtime;
     plugin_maker makers[PLUGIN_MOST_OPERATORS];
     plugin_registry *registry;
-    plugin_custom_domain spelled; /* com.microsoft::SimplifiedLayerNormalization, which the runtime has no schema for */
+    /* com.microsoft::SimplifiedLayerNormalization, which the runtime has no schema for; without a domain: not asked for. */
+    plugin_custom_domain spelled;
 } factory;
 
 static const char *ORT_API_CALL get_name(const OrtEpFactory *self)
@@ -126,19 +127,30 @@ static OrtStatus *ORT_API_CALL create_stream(OrtEpFactory *self, const OrtMemory
 
 static OrtStatus *ORT_API_CALL get_domain_count(OrtEpFactory *self, size_t *count)
 {
-    (void)self;
-    *count = 1;
+    *count = ((const factory *)self)->spelled.domain != NULL ? 1 : 0;
     return NULL;
 }
 
 static OrtStatus *ORT_API_CALL get_domains(OrtEpFactory *self, OrtCustomOpDomain **domains, size_t count)
 {
     factory *const f = (factory *)self;
-    if (count != 1) {
-        return plugin_fail(f->runtime.api, ORT_INVALID_ARGUMENT, "rmsnorm: there is one domain, not %zu", count);
+    const size_t there = f->spelled.domain != NULL ? 1 : 0;
+    if (count != there) {
+        return plugin_fail(f->runtime.api, ORT_INVALID_ARGUMENT, "rmsnorm: there are %zu domains, not %zu", there,
+                           count);
     }
-    domains[0] = f->spelled.domain;
+    if (there > 0) {
+        domains[0] = f->spelled.domain;
+    }
     return NULL;
+}
+
+/* A custom operator in com.microsoft makes the runtime give that domain a version of its own in every model that does not
+ * import it, and its own optimizers' operators are then not found: so it is brought only when asked for. */
+static bool wants_spelling(void)
+{
+    const char *const asked = getenv("RMSNORM_ORT_MICROSOFT_SPELLING");
+    return asked != NULL && asked[0] == '1' && asked[1] == '\0';
 }
 
 static void fill(factory *f)
@@ -195,7 +207,9 @@ OrtStatus *CreateEpFactories(const char *name, const OrtApiBase *base, const Ort
     OrtStatus *status = NULL;
     if (runtime.newer != NULL) {
         status = plugin_registry_create(&made->runtime, made->makers, &made->registry);
-        status = status == NULL ? plugin_custom_spelling(&made->runtime, &made->spelled) : status;
+        if (status == NULL && wants_spelling()) {
+            status = plugin_custom_spelling(&made->runtime, &made->spelled);
+        }
     }
     if (status != NULL) {
         release(made);
