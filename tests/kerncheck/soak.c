@@ -21,6 +21,7 @@ typedef struct soaker {
     checker check;
     rng random;
     uint64_t requests;
+    bool large;
 } soaker;
 
 static combination combinations[MAX_COMBINATIONS];
@@ -28,14 +29,19 @@ static int combination_count;
 static rmsnorm_runner shared;
 static atomic_bool over;
 
-/* Of every kind but the ones that are long by themselves; of those one in a hundred. */
-static check_case draw(rng *r)
+/* Kinds of cases that are large by themselves: one in a hundred, and of one thread alone, so that its memory is soon as large as it gets. */
+static bool is_large(const family *kind)
+{
+    return kind->count <= 4;
+}
+
+static check_case draw(rng *r, bool large)
 {
     const combination *const types = &combinations[rng_between(r, 0, combination_count - 1)];
     const family *kind;
     do {
         kind = &families[rng_between(r, 0, (int64_t)family_count - 1)];
-    } while (kind->count <= 4 && !rng_chance(r, 100));
+    } while (is_large(kind) && !(large && rng_chance(r, 100)));
     return case_draw(types, kind, (int)rng_between(r, 0, kind->count - 1), rng_next(r));
 }
 
@@ -44,7 +50,7 @@ static void *work(void *argument)
     soaker *const s = argument;
     checker *const k = &s->check;
     while (!atomic_load(&over) && k->failed == 0) {
-        check_case c = draw(&s->random);
+        check_case c = draw(&s->random, s->large);
         const rmsnorm_runner *const runners[] = {NULL, &shared};
         const size_t first = (size_t)rng_between(&s->random, 0, 1);
         k->runner = runners[first];
@@ -129,6 +135,7 @@ int main(int argument_count, char **words)
         soakers[i].check.seed = seed;
         soakers[i].check.isa_count = list_isas(soakers[i].check.isas);
         soakers[i].random = rng_seeded(seed + i);
+        soakers[i].large = i == 0;
         if (pthread_create(&soakers[i].thread, NULL, work, &soakers[i]) != 0) {
             (void)fprintf(stderr, "soak: no thread\n");
             exit(2);
