@@ -2,11 +2,12 @@
 PREFIX ?= /usr/local
 PRESETS ?= dev clang asan ubsan tsan fuzz aarch64
 
-.PHONY: help run test fuzz bench bench-gpu install docs dist deb amalgam format clean distclean
+.PHONY: help run test fuzz soak bench bench-gpu install docs dist deb amalgam format clean distclean
 help:
 	@echo 'make run      build, then normalize a real ONNX node test and a Llama-shaped skip node'
 	@echo 'make test     every check; PRESETS="dev asan" for some of: $(PRESETS)'
 	@echo 'make fuzz     fuzz everything that parses; FUZZ_SECONDS=$(FUZZ_SECONDS) for each reader'
+	@echo 'make soak     random requests from 16 threads, on the CPU and a WebGPU device; SOAK_SECONDS=$(SOAK_SECONDS)'
 	@echo 'make bench    time the table of docs/performance.md, beside ONNX Runtime and plain copies'
 	@echo 'make bench-gpu  check, tune and time on the GPU; GPU_SECONDS=$(GPU_SECONDS) for all of it'
 	@echo 'make install  command, manual pages, completions, libraries (static and shared), headers into $$(DESTDIR)$$(PREFIX), now $(DESTDIR)$(PREFIX)'
@@ -34,6 +35,13 @@ fuzz:
 	@scripts/logged fuzz.configure cmake --preset fuzz -DRMSNORM_FUZZ_SECONDS=$(FUZZ_SECONDS)
 	@scripts/logged fuzz.build cmake --build --preset fuzz
 	@ctest --preset fuzz -j "$$(nproc)" --timeout $$(($(FUZZ_SECONDS) + 120))
+
+SOAK_SECONDS ?= 1800
+soak:
+	@scripts/bootstrap test
+	@scripts/logged dev.configure cmake --preset dev -DRMSNORM_SOAK_SECONDS=$(SOAK_SECONDS)
+	@scripts/logged dev.build cmake --build --preset dev
+	@ctest --preset dev -L soak -V --timeout $$(($(SOAK_SECONDS) + 600))
 
 bench:
 	@scripts/bootstrap bench

@@ -190,13 +190,14 @@ rmsnorm_status rmsnorm_safetensors_header_write(const char *file, const rmsnorm_
     const size_t padded = (length + 7) / 8 * 8; /* so that the data begins at a multiple of 8 */
     uint8_t *const memory = length > 0 ? malloc(8 + padded) : NULL;
     rmsnorm_status status = RMSNORM_OK;
-    if (memory != NULL) {
+    /* Writing takes memory as well, and gives another length without it. */
+    if (memory != NULL && json_dumpb(document, (char *)memory + 8, length, JSON_COMPACT) == length) {
         rmsnorm_bytes_store(memory, 8, padded);
-        memset(memory + 8, ' ', padded);
-        json_dumpb(document, (char *)memory + 8, length, JSON_COMPACT);
+        memset(memory + 8 + length, ' ', padded - length);
         *header = memory;
         *size = 8 + padded;
     } else {
+        free(memory);
         status = rmsnorm_fail_memory(file, 8 + padded);
     }
     json_decref(document);

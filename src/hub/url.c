@@ -64,10 +64,10 @@ static rmsnorm_status read_parts(CURLU *parsed, const char *what, rmsnorm_url *u
     url->host = part_of(parsed, CURLUPART_HOST, 0);
     url->text = part_of(parsed, CURLUPART_URL, 0);
     rmsnorm_status status = RMSNORM_OK;
-    if (scheme == NULL || url->text == NULL ||
-        (strncmp(scheme, "http", 4) == 0 && (port == NULL || url->host == NULL))) {
+    const bool known = scheme != NULL && (strcmp(scheme, "https") == 0 || strcmp(scheme, "http") == 0);
+    if (scheme == NULL || url->text == NULL || (known && (port == NULL || url->host == NULL))) {
         status = rmsnorm_fail(RMSNORM_OUT_OF_MEMORY, "no memory for an address");
-    } else if (strcmp(scheme, "https") != 0 && strcmp(scheme, "http") != 0) {
+    } else if (!known) {
         status = rmsnorm_fail(RMSNORM_INVALID_ARGUMENT, "%s has the scheme %.20s, allowed is https", what, scheme);
     } else {
         url->plain = strcmp(scheme, "http") == 0;

@@ -50,7 +50,7 @@ static int write_tensors(const char *folder)
     return failures + write_tensor(folder, "full", &full);
 }
 
-static int write_text(const char *folder, const char *format, size_t number, const char *text)
+static int write_bytes(const char *folder, const char *format, size_t number, const void *data, size_t size)
 {
     char name[64];
     snprintf(name, sizeof name, "%s/%zu", format, number);
@@ -58,8 +58,13 @@ static int write_text(const char *folder, const char *format, size_t number, con
     if (file == NULL) {
         return 1;
     }
-    const int failed = fputs(text, file) < 0;
+    const int failed = fwrite(data, 1, size, file) != size;
     return fclose(file) != 0 || failed;
+}
+
+static int write_text(const char *folder, const char *format, size_t number, const char *text)
+{
+    return write_bytes(folder, format, number, text, strlen(text));
 }
 
 /* What templates are made of, in as few words as will do. */
@@ -87,9 +92,33 @@ static int write_templates(const char *folder)
     return failures;
 }
 
+/* Numbers of a request, and names of a Hub: as few as make one that is accepted. */
+static int write_requests(const char *folder)
+{
+    static const uint8_t requests[][14] = {{0, 0, 3, 1, 0, 2, 2, 3, 0, 0, 1, 3, 0, 0},
+                                           {1, 0, 7, 9, 1, 2, 2, 3, 0, 1, 2, 2, 3, 0},
+                                           {2, 0, 3, 0, 0, 2, 2, 3, 0, 1, 3, 0, 0, 0}};
+    static const struct {
+        const char *text;
+        size_t size;
+    } names[] = {{"org/name\0"
+                  "0123456789012345678901234567890123456789",
+                  49},
+                 {"https://hub.invalid/\0api/x/../y", 31},
+                 {"http://127.0.0.1:80/\0//host/%2e%2e", 34}};
+    int failures = 0;
+    for (size_t i = 0; i < 3; i++) {
+        failures += write_bytes(folder, "infer", i, requests[i], sizeof requests[i]);
+        failures += write_bytes(folder, "plan", i, requests[i], sizeof requests[i]);
+        failures += write_bytes(folder, "hub", i, names[i].text, names[i].size);
+    }
+    return failures;
+}
+
 int main(int argc, char **argv)
 {
-    static const char *const formats[] = {"npy", "pb", "safetensors", "onnx", "expression", "template"};
+    static const char *const formats[] = {"npy",      "pb",    "safetensors", "onnx", "expression",
+                                          "template", "infer", "plan",        "hub"};
     if (argc != 2) {
         fprintf(stderr, "usage: %s FOLDER\n", argv[0]);
         return 2;
@@ -110,5 +139,5 @@ int main(int argc, char **argv)
                                  "1234", 4);
     save(in(argv[1], "safetensors/two.safetensors"), &two);
     release(&two);
-    return write_tensors(argv[1]) + write_templates(argv[1]) == 0 ? 0 : 1;
+    return write_tensors(argv[1]) + write_templates(argv[1]) + write_requests(argv[1]) == 0 ? 0 : 1;
 }

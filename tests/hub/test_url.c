@@ -18,6 +18,7 @@ static void test_endpoints(void **state)
     static const char *const bad[] = {"",
                                       "hub",
                                       "ftp://hub.invalid",
+                                      "httpx://hub.invalid",
                                       "file:///etc/passwd",
                                       "http://hub.invalid",
                                       "http://[::2]",

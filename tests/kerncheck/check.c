@@ -243,8 +243,7 @@ static bool judge(checker *k, const check_case *c, tally *t)
     return true;
 }
 
-/* Other instruction sets: the same bits, NaNs included. */
-static bool same_bits(checker *k, const check_case *c, rmsnorm_isa isa)
+bool case_same_bits(checker *k, const check_case *c, rmsnorm_isa isa)
 {
     for (slot s = SLOT_FIRST_OUTPUT; s < SLOT_COUNT; s++) {
         const size_t size = rmsnorm_dtype_size(case_dtype(c, s));
@@ -276,11 +275,11 @@ void check_case_everywhere(checker *k, check_case *c)
             }
             continue;
         }
-        bool good = i == 0 ? judge(k, c, &first) : same_bits(k, c, k->isas[i]);
+        bool good = i == 0 ? judge(k, c, &first) : case_same_bits(k, c, k->isas[i]);
         if (good && elements >= ELEMENTS_PAST_CACHE) {
             check_case other = *c;
             other.read_soon = !c->read_soon;
-            good = case_run(k, &other, k->isas[i], k->result) && same_bits(k, &other, k->isas[i]);
+            good = case_run(k, &other, k->isas[i], k->result) && case_same_bits(k, &other, k->isas[i]);
         }
         k->passed += good ? 1 : 0;
         k->tallies[i].calls++;

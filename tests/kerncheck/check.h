@@ -66,6 +66,9 @@ void case_fill(checker *k, check_case *c);
  * memory touched that is no output's, a fault. */
 bool case_run(checker *k, const check_case *c, rmsnorm_isa isa, buffer into[SLOT_COUNT]);
 
+/* Whether result holds the bits of reference, NaNs included; else a failure of this instruction set. */
+bool case_same_bits(checker *k, const check_case *c, rmsnorm_isa isa);
+
 void check_case_everywhere(checker *k, check_case *c);
 
 /* The row level (rows.c): the same numbers through rmsnorm_rows_run, bit for bit as the reference. */

@@ -1,7 +1,10 @@
-/* 500 random requests on devices with and without features, against the CPU and against the oracle in twice double's precision. */
+/* 500 random requests on devices with and without features, against the CPU and against the oracle in twice double's precision.
+ *
+ * usage: test_webgpu_agree [SECONDS]   others again and again, for so long */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "kerncheck/rng.h"
 #include "kerncheck/values.h"
@@ -128,6 +131,8 @@ static void expect_close_to_exact(const trial *t)
     }
 }
 
+static uint64_t seed = 20261130;
+
 static void test_500_random_requests(void **state)
 {
     (void)state;
@@ -138,7 +143,7 @@ static void test_500_random_requests(void **state)
     small.max_storage_buffer_binding_size = 65536;
     small.max_compute_invocations_per_workgroup = 128;
     rmsnorm_webgpu *const devices[] = {gpu_open(NULL), gpu_open(NULL), gpu_open(&bare), gpu_open(&small)};
-    rng r = rng_seeded(20261130);
+    rng r = rng_seeded(seed);
     size_t refused = 0;
     for (int i = 0; i < REQUESTS; i++) {
         trial t = rng_chance(&r, 3) ? random_skip(&r) : random_rms(&r);
@@ -164,8 +169,15 @@ static void test_500_random_requests(void **state)
     }
 }
 
-int main(void)
+int main(int count, char **words)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_500_random_requests)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    const time_t end = time(NULL) + (count > 1 ? (time_t)strtol(words[1], NULL, 10) : 0);
+    int failed;
+    do {
+        failed = cmocka_run_group_tests(tests, NULL, NULL);
+        print_message("seed %llu\n", (unsigned long long)seed);
+        seed++;
+    } while (failed == 0 && time(NULL) < end);
+    return failed;
 }
