@@ -222,6 +222,12 @@ static bool is_float(const char *number)
     return strpbrk(number, ".e") != NULL || strstr(number, "inf") != NULL || strstr(number, "nan") != NULL;
 }
 
+/* The nearest int64. */
+static int64_t whole(double number)
+{
+    return number >= 0x1p63 ? INT64_MAX : number < -0x1p63 ? INT64_MIN : (int64_t)number;
+}
+
 static void read_list(build *b, const char *text, rmsnorm_node_attribute *attribute)
 {
     static double read[MOST_NUMBERS];
@@ -230,7 +236,7 @@ static void read_list(build *b, const char *text, rmsnorm_node_attribute *attrib
     float *const floats = room(b, attribute->count * sizeof *floats);
     for (size_t i = 0; i < attribute->count; i++) {
         floats[i] = (float)read[i];
-        ints[i] = is_float(text) ? 0 : (int64_t)read[i];
+        ints[i] = is_float(text) ? 0 : whole(read[i]);
     }
     attribute->kind = is_float(text) ? RMSNORM_NODE_ATTRIBUTE_FLOATS : RMSNORM_NODE_ATTRIBUTE_INTS;
     attribute->ints = is_float(text) ? NULL : ints;
