@@ -231,13 +231,15 @@ static int run_primitive(const part *p, const rmsnorm_ir_node *node, operands *f
         return code;
     }
     if (found->outputs[0]->data != NULL) { /* a Constant's, which is the ir's */
-        const size_t size = (size_t)rmsnorm_tensor_count(found->outputs[0]) * 8;
+        const rmsnorm_dtype dtype = found->outputs[0]->dtype;
+        const size_t real = rmsnorm_dtype_size(dtype),
+                     whole = dtype == RMSNORM_INT32 ? sizeof(int32_t) : sizeof(int64_t);
+        const size_t size = (size_t)rmsnorm_tensor_count(found->outputs[0]) * (real > 0 ? real : whole);
         void *const copy = malloc(size + 1);
         if (copy == NULL) {
             return rmsnorm_cli_fail("no memory for a constant");
         }
-        const size_t item = rmsnorm_dtype_size(found->outputs[0]->dtype);
-        memcpy(copy, found->outputs[0]->data, size / 8 * (item > 0 ? item : 8));
+        memcpy(copy, found->outputs[0]->data, size);
         found->outputs[0]->data = copy;
         return RMSNORM_CLI_DONE;
     }
