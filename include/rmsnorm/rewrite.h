@@ -42,6 +42,11 @@ typedef struct rmsnorm_node_attribute {
     rmsnorm_tensor tensor; /* data may be NULL: not known, or of an element type that is not kept */
 } rmsnorm_node_attribute;
 
+/* The attribute values of a node of an operator: its defaults, and what the list says. One that the operator does not have, or
+ * of another kind, is RMSNORM_INVALID_ARGUMENT, and attributes stay as they were. */
+RMSNORM_API rmsnorm_status rmsnorm_attributes_read(const rmsnorm_operator *op, const rmsnorm_node_attribute *list,
+                                                   size_t count, rmsnorm_attributes *attributes);
+
 /* ---- The intermediate representation --------------------------------------------------------- */
 
 typedef struct rmsnorm_ir rmsnorm_ir;
@@ -140,6 +145,9 @@ typedef enum rmsnorm_target {
     RMSNORM_TARGET_ORT_CPU,   /* ONNX Runtime 1.30's own kernels on the CPU */
     RMSNORM_TARGET_ORT_WEBGPU /* and its WebGPU execution provider */
 } rmsnorm_target;
+
+/* "rmsnorm", "onnx", "ort-cpu", "ort-webgpu"; NULL past the last. */
+RMSNORM_API const char *rmsnorm_target_name(rmsnorm_target target);
 
 /* What becomes of an addition before a norm. */
 typedef enum rmsnorm_residuals {

@@ -5,18 +5,12 @@
 #include "options.h"
 #include "rewrite.h"
 
-enum { OUTPUT = 1, TO, DATA_FILES, DRY_RUN, VERIFY, QUIET };
+enum { TO = RMSNORM_CLI_REWRITE_OWN };
 
 static const rmsnorm_cli_option options[] = {
-    {OUTPUT, 'o', "output", "FILE",
-     "where the result goes; - is standard output (the report then goes to standard error)"},
+    RMSNORM_CLI_REWRITE_OUTPUT_LINE,
     {TO, 0, "to", "rmsnormalization|simplified|decomposed", "the form, required"},
-    {DATA_FILES, 0, "data-files", "copy|link|leave",
-     "data in other files: copy (default), link, or leave it where it is"},
-    {DRY_RUN, 0, "dry-run", NULL, "only say what would be done, write nothing"},
-    {VERIFY, 0, "verify", NULL,
-     "run what is replaced before and after, on random inputs; exit 1, unwritten, if it differs"},
-    {QUIET, 'q', "quiet", NULL, "only the last line of the report"},
+    RMSNORM_CLI_REWRITE_LINES,
 };
 
 static const rmsnorm_cli_usage usage = {
@@ -50,27 +44,11 @@ static int parse_form(const char *word)
 
 static int set_option(int id, const char *value, rmsnorm_cli_rewrite *rewrite, int *form)
 {
-    switch (id) {
-    case RMSNORM_CLI_POSITIONAL:
-        if (rewrite->input != NULL) {
-            return rmsnorm_cli_fail("one model at a time: '%s' and '%s' were given", rewrite->input, value);
-        }
-        rewrite->input = value;
-        return RMSNORM_CLI_DONE;
-    case OUTPUT:
-        rewrite->output = value;
-        return RMSNORM_CLI_DONE;
-    case TO:
-        *form = parse_form(value);
-        return *form >= 0 ? RMSNORM_CLI_DONE : RMSNORM_CLI_BAD;
-    case DATA_FILES:
-        return rmsnorm_cli_data_files_parse(value, &rewrite->data_files);
-    default:
-        rewrite->dry_run = rewrite->dry_run || id == DRY_RUN;
-        rewrite->verify = rewrite->verify || id == VERIFY;
-        rewrite->quiet = rewrite->quiet || id == QUIET;
-        return RMSNORM_CLI_DONE;
+    if (id != TO) {
+        return rmsnorm_cli_rewrite_option(id, value, rewrite);
     }
+    *form = parse_form(value);
+    return *form >= 0 ? RMSNORM_CLI_DONE : RMSNORM_CLI_BAD;
 }
 
 static rmsnorm_status apply(rmsnorm_ir *ir, const void *form)

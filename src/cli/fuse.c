@@ -5,21 +5,15 @@
 #include "options.h"
 #include "rewrite.h"
 
-enum { OUTPUT = 1, TARGET, RELAXED, RESIDUALS, DATA_FILES, DRY_RUN, VERIFY, QUIET };
+enum { TARGET = RMSNORM_CLI_REWRITE_OWN, RELAXED, RESIDUALS };
 
 static const rmsnorm_cli_option options[] = {
-    {OUTPUT, 'o', "output", "FILE",
-     "where the result goes; - is standard output (the report then goes to standard error)"},
+    RMSNORM_CLI_REWRITE_OUTPUT_LINE,
     {TARGET, 0, "target", "rmsnorm|onnx|ort-cpu|ort-webgpu", "what runs it (rmsnorm)"},
     {RELAXED, 0, "relaxed", NULL, "also what only removes a rounding in between, or reorders one addition"},
     {RESIDUALS, 0, "residuals", "fuse|keep",
      "additions before a norm: fuse or keep (default: keep for ort-cpu, else fuse)"},
-    {DATA_FILES, 0, "data-files", "copy|link|leave",
-     "data in other files: copy (default), link, or leave it where it is"},
-    {DRY_RUN, 0, "dry-run", NULL, "only say what would be done, write nothing"},
-    {VERIFY, 0, "verify", NULL,
-     "run what is replaced before and after, on random inputs; exit 1, unwritten, if it differs"},
-    {QUIET, 'q', "quiet", NULL, "only the last line of the report"},
+    RMSNORM_CLI_REWRITE_LINES,
 };
 
 static const rmsnorm_cli_usage usage = {
@@ -40,17 +34,11 @@ static const rmsnorm_cli_usage usage = {
 
 static int parse_target(const char *word, rmsnorm_cli_rewrite *rewrite, rmsnorm_fuse_options *fuse)
 {
-    static const struct {
-        const char *name;
-        rmsnorm_target target;
-    } targets[] = {{"rmsnorm", RMSNORM_TARGET_RMSNORM},
-                   {"onnx", RMSNORM_TARGET_ONNX},
-                   {"ort-cpu", RMSNORM_TARGET_ORT_CPU},
-                   {"ort-webgpu", RMSNORM_TARGET_ORT_WEBGPU}};
-    for (size_t i = 0; i < sizeof targets / sizeof targets[0]; ++i) {
-        if (strcmp(word, targets[i].name) == 0) {
-            fuse->target = targets[i].target;
-            rewrite->target = targets[i].name;
+    const char *name;
+    for (int i = 0; (name = rmsnorm_target_name((rmsnorm_target)i)) != NULL; ++i) {
+        if (strcmp(word, name) == 0) {
+            fuse->target = (rmsnorm_target)i;
+            rewrite->target = name;
             return RMSNORM_CLI_DONE;
         }
     }
@@ -72,27 +60,15 @@ static int parse_residuals(const char *word, rmsnorm_fuse_options *fuse)
 static int set_option(int id, const char *value, rmsnorm_cli_rewrite *rewrite, rmsnorm_fuse_options *fuse)
 {
     switch (id) {
-    case RMSNORM_CLI_POSITIONAL:
-        if (rewrite->input != NULL) {
-            return rmsnorm_cli_fail("one model at a time: '%s' and '%s' were given", rewrite->input, value);
-        }
-        rewrite->input = value;
-        return RMSNORM_CLI_DONE;
-    case OUTPUT:
-        rewrite->output = value;
-        return RMSNORM_CLI_DONE;
     case TARGET:
         return parse_target(value, rewrite, fuse);
     case RESIDUALS:
         return parse_residuals(value, fuse);
-    case DATA_FILES:
-        return rmsnorm_cli_data_files_parse(value, &rewrite->data_files);
-    default:
-        fuse->relaxed = fuse->relaxed || id == RELAXED;
-        rewrite->dry_run = rewrite->dry_run || id == DRY_RUN;
-        rewrite->verify = rewrite->verify || id == VERIFY;
-        rewrite->quiet = rewrite->quiet || id == QUIET;
+    case RELAXED:
+        fuse->relaxed = true;
         return RMSNORM_CLI_DONE;
+    default:
+        return rmsnorm_cli_rewrite_option(id, value, rewrite);
     }
 }
 

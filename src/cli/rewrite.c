@@ -17,7 +17,7 @@ typedef struct summary {
     rmsnorm_cli_verdict verdict;
 } summary;
 
-int rmsnorm_cli_data_files_parse(const char *word, rmsnorm_data_files *mode)
+static int parse_data_files(const char *word, rmsnorm_data_files *mode)
 {
     static const char *const names[] = {"copy", "link", "leave"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; ++i) {
@@ -27,6 +27,28 @@ int rmsnorm_cli_data_files_parse(const char *word, rmsnorm_data_files *mode)
         }
     }
     return rmsnorm_cli_fail("--data-files is '%s', allowed are copy, link, leave", word);
+}
+
+int rmsnorm_cli_rewrite_option(int id, const char *value, rmsnorm_cli_rewrite *rewrite)
+{
+    switch (id) {
+    case RMSNORM_CLI_POSITIONAL:
+        if (rewrite->input != NULL) {
+            return rmsnorm_cli_fail("one model at a time: '%s' and '%s' were given", rewrite->input, value);
+        }
+        rewrite->input = value;
+        return RMSNORM_CLI_DONE;
+    case RMSNORM_CLI_REWRITE_OUTPUT:
+        rewrite->output = value;
+        return RMSNORM_CLI_DONE;
+    case RMSNORM_CLI_REWRITE_DATA_FILES:
+        return parse_data_files(value, &rewrite->data_files);
+    default:
+        rewrite->dry_run = rewrite->dry_run || id == RMSNORM_CLI_REWRITE_DRY_RUN;
+        rewrite->verify = rewrite->verify || id == RMSNORM_CLI_REWRITE_VERIFY;
+        rewrite->quiet = rewrite->quiet || id == RMSNORM_CLI_REWRITE_QUIET;
+        return RMSNORM_CLI_DONE;
+    }
 }
 
 static size_t count_nodes(const rmsnorm_ir *ir)

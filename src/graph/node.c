@@ -76,21 +76,6 @@ bool rmsnorm_attribute_kind_of(const Onnx__AttributeProto *proto, rmsnorm_node_a
     return true;
 }
 
-static rmsnorm_status set_attribute(const rmsnorm_operator *op, const rmsnorm_node_attribute *attribute,
-                                    rmsnorm_attributes *attributes)
-{
-    switch (attribute->kind) {
-    case RMSNORM_NODE_ATTRIBUTE_INT:
-        return rmsnorm_attributes_set_int(op, attributes, attribute->name, attribute->i);
-    case RMSNORM_NODE_ATTRIBUTE_FLOAT:
-        return rmsnorm_attributes_set_float(op, attributes, attribute->name, attribute->f);
-    default:
-        return rmsnorm_fail(RMSNORM_INVALID_ARGUMENT,
-                            "%s: attribute \"" RMSNORM_NAME "\" is neither an int nor a float, the only ones allowed",
-                            op->name, attribute->name);
-    }
-}
-
 /* The opset a node is read with; 0: the model does not say. Before IR version 3 there were no imports, and one
  * opset. */
 static int64_t opset_of(const rmsnorm_model *model, const rmsnorm_node *node)
@@ -115,13 +100,8 @@ rmsnorm_status rmsnorm_node_resolve(const rmsnorm_model *model, const rmsnorm_no
                   label, node->op_type, node->domain[0] == '\0' ? "ai.onnx" : node->domain);
     const rmsnorm_operator *const found = rmsnorm_operator_find(node->domain, node->op_type, opset);
     RMSNORM_CHECK(found != NULL, RMSNORM_NOT_FOUND, "%s: %s", label, rmsnorm_last_error());
-    rmsnorm_attributes values;
-    rmsnorm_attributes_init(found, &values);
-    for (size_t i = 0; i < node->attribute_count; i++) {
-        const rmsnorm_status status = set_attribute(found, &node->attributes[i], &values);
-        RMSNORM_CHECK(status == RMSNORM_OK, status, "%s: %s", label, rmsnorm_last_error());
-    }
+    const rmsnorm_status status = rmsnorm_attributes_read(found, node->attributes, node->attribute_count, attributes);
+    RMSNORM_CHECK(status == RMSNORM_OK, status, "%s: %s", label, rmsnorm_last_error());
     *op = found;
-    *attributes = values;
     return RMSNORM_OK;
 }

@@ -15,13 +15,13 @@ typedef struct walk {
     rmsnorm_dtype narrow; /* the first narrower type the statistics pass through; RMSNORM_UNDEFINED: none */
 } walk;
 
-static bool refuse(walk *w, const char *format, ...) RMSNORM_PRINTF(2, 3);
+#define refuse(w, ...) rmsnorm_reason_give((w)->reason, __VA_ARGS__)
 
-static bool refuse(walk *w, const char *format, ...)
+bool rmsnorm_reason_give(rmsnorm_reason *reason, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(w->reason->text, sizeof w->reason->text, format, arguments);
+    vsnprintf(reason->text, sizeof reason->text, format, arguments);
     va_end(arguments);
     return false;
 }

@@ -35,6 +35,9 @@ typedef struct rmsnorm_reason {
     char text[512];
 } rmsnorm_reason;
 
+/* Writes the sentence. Always false, for `return`. */
+bool rmsnorm_reason_give(rmsnorm_reason *reason, const char *format, ...) RMSNORM_PRINTF(2, 3);
+
 /* The chain around a ReduceMean node. nodes and node_count are filled as far as it was followed, also when refused. */
 rmsnorm_chain_answer rmsnorm_chain_match(rmsnorm_ir *ir, size_t mean, rmsnorm_chain *chain, rmsnorm_reason *reason);
 

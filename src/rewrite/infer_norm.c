@@ -42,6 +42,18 @@ static rmsnorm_status set_attribute(const rmsnorm_operator *op, const rmsnorm_no
     }
 }
 
+rmsnorm_status rmsnorm_attributes_read(const rmsnorm_operator *op, const rmsnorm_node_attribute *list, size_t count,
+                                       rmsnorm_attributes *attributes)
+{
+    rmsnorm_attributes values;
+    rmsnorm_attributes_init(op, &values);
+    for (size_t i = 0; i < count; i++) {
+        RMSNORM_TRY(set_attribute(op, &list[i], &values));
+    }
+    *attributes = values;
+    return RMSNORM_OK;
+}
+
 rmsnorm_status rmsnorm_ir_resolve(const rmsnorm_ir *ir, size_t node, const rmsnorm_operator **op,
                                   rmsnorm_attributes *attributes)
 {
@@ -57,14 +69,9 @@ rmsnorm_status rmsnorm_ir_resolve(const rmsnorm_ir *ir, size_t node, const rmsno
                   shown->op_type, rmsnorm_words_domain(shown->domain));
     const rmsnorm_operator *const found = rmsnorm_operator_find(shown->domain, shown->op_type, opset);
     RMSNORM_CHECK(found != NULL, RMSNORM_NOT_FOUND, "%s: %s", label.text, rmsnorm_last_error());
-    rmsnorm_attributes values;
-    rmsnorm_attributes_init(found, &values);
-    for (size_t i = 0; i < shown->attribute_count; i++) {
-        const rmsnorm_status status = set_attribute(found, &shown->attributes[i], &values);
-        RMSNORM_CHECK(status == RMSNORM_OK, RMSNORM_INVALID_ARGUMENT, "%s: %s", label.text, rmsnorm_last_error());
-    }
+    const rmsnorm_status status = rmsnorm_attributes_read(found, shown->attributes, shown->attribute_count, attributes);
+    RMSNORM_CHECK(status == RMSNORM_OK, RMSNORM_INVALID_ARGUMENT, "%s: %s", label.text, rmsnorm_last_error());
     *op = found;
-    *attributes = values;
     return RMSNORM_OK;
 }
 

@@ -1,13 +1,5 @@
 #include "rewrite/raise.h"
 
-#include <string.h>
-
-/* The operators of this library stand outside ONNX's versions, or are there from the version that is wanted. */
-static bool is_norm(const rmsnorm_ir_node *node)
-{
-    return strcmp(node->op_type, "SimplifiedLayerNormalization") == 0;
-}
-
 const char *rmsnorm_raise_obstacle(rmsnorm_ir *ir, const bool *going, int64_t to)
 {
     const int64_t opset = rmsnorm_ir_opset(ir, "");
@@ -17,7 +9,7 @@ const char *rmsnorm_raise_obstacle(rmsnorm_ir *ir, const bool *going, int64_t to
     for (size_t n = 0; n < ir->node_count; n++) {
         const rmsnorm_ir_node *const node = &ir->nodes[n].shown;
         const bool stays = !node->gone && (going == NULL || !going[n]);
-        if (stays && node->domain[0] == '\0' && !node->function && !is_norm(node) &&
+        if (stays && node->domain[0] == '\0' && !node->function &&
             rmsnorm_opset_check_raise(node, opset, to) != RMSNORM_OK) {
             const char *const why = rmsnorm_ir_format(ir, "%s: %s", rmsnorm_ir_label(ir, n).text, rmsnorm_last_error());
             return why != NULL ? why : "no memory is left";

@@ -1,7 +1,6 @@
 #include "rewrite/residual.h"
 
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -23,16 +22,7 @@ typedef struct residual {
     rmsnorm_reason reason;
 } residual;
 
-static bool refuse(residual *r, const char *format, ...) RMSNORM_PRINTF(2, 3);
-
-static bool refuse(residual *r, const char *format, ...)
-{
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(r->reason.text, sizeof r->reason.text, format, arguments);
-    va_end(arguments);
-    return false;
-}
+#define refuse(r, ...) rmsnorm_reason_give(&(r)->reason, __VA_ARGS__)
 
 static const rmsnorm_ir_value *value_of(const residual *r, size_t value)
 {

@@ -47,7 +47,7 @@ static const struct {
 
 const char *rmsnorm_target_name(rmsnorm_target target)
 {
-    return targets[target].name;
+    return (unsigned)target < TARGETS ? targets[target].name : NULL;
 }
 
 bool rmsnorm_target_has(rmsnorm_target target, rmsnorm_operator_kind kind)

@@ -17,7 +17,4 @@ bool rmsnorm_target_takes(rmsnorm_target target, rmsnorm_operator_kind kind, rms
 bool rmsnorm_target_broadcasts(rmsnorm_target target, const rmsnorm_tensor *input, int64_t axis,
                                const rmsnorm_tensor *scale);
 
-/* "rmsnorm", "onnx", "ort-cpu", "ort-webgpu" */
-RMSNORM_API const char *rmsnorm_target_name(rmsnorm_target target);
-
 #endif
