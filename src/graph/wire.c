@@ -191,7 +191,7 @@ rmsnorm_status rmsnorm_wire_check_start(const char *file, const void *descriptor
     const ptrdiff_t longest = 5 + 10; /* a tag and a number: what is cut off is not looked at */
     while (s.end - s.at >= longest) {
         const uint8_t *const start = s.at;
-        tag_read tag;
+        tag_read tag = {.field = NULL};
         RMSNORM_TRY(read_tag(&w, &s, &tag));
         if (tag.wire_type != PROTOBUF_C_WIRE_TYPE_LENGTH_PREFIXED) {
             RMSNORM_TRY(step_over(&w, &s, tag.wire_type));
