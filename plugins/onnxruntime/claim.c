@@ -111,15 +111,23 @@ static bool plan_input(const claim *c, size_t index, char **name, rmsnorm_tensor
     return constant->data != NULL;
 }
 
+static plugin_plan *new_plan(claim *c)
+{
+    plugin_plan *const plan = calloc(1, sizeof *plan);
+    if (plan != NULL) {
+        plan->next = c->provider->plans;
+        c->provider->plans = plan;
+    }
+    return plan;
+}
+
 static OrtStatus *add_plan(claim *c, const rmsnorm_ir_node *node, const char *name, const rmsnorm_operator *op,
                            const rmsnorm_attributes *attributes)
 {
-    plugin_plan *const plan = calloc(1, sizeof *plan);
+    plugin_plan *const plan = new_plan(c);
     if (plan == NULL) {
         return no_memory(c);
     }
-    plan->next = c->provider->plans;
-    c->provider->plans = plan;
     plugin_kernel *const kernel = &plan->kernel;
     plugin_kernel_init(kernel, c->provider->runtime, &c->provider->options, op);
     kernel->attributes = *attributes;
@@ -295,10 +303,51 @@ static bool is_ours(const rmsnorm_ir_node *node)
     return rmsnorm_operator_find(node->domain, node->op_type, 0) != NULL;
 }
 
+/* NULL: there is none. Under the schema of a custom operator names of types are others than the registry's: that may be a status. */
+static const plugin_definition *find_kernel(const claim *c, const OrtNode *node)
+{
+    const plugin_runtime *const runtime = c->provider->runtime;
+    const plugin_definition *kernel = NULL;
+    return c->provider->registry != NULL &&
+                   plugin_passed(runtime->api, runtime->newer->look_up_kernel(c->support, node, &kernel))
+               ? kernel
+               : NULL;
+}
+
+/* The spelling that this library has brought along: nobody else has a kernel for it. */
+static bool is_ours_alone(const rmsnorm_ir_node *node)
+{
+    return strcmp(node->domain, "com.microsoft") == 0 && strcmp(node->op_type, "SimplifiedLayerNormalization") == 0;
+}
+
+/* Leaves a node that the contract refuses. Where nobody else can have it it is claimed all the same, so that the session fails with
+ * the sentence when it is compiled: of a failure here the runtime writes a line, and goes on. */
+static OrtStatus *refuse_node(claim *c, const rmsnorm_ir_node *node, const plugin_definition *kernel)
+{
+    const char *const why = rmsnorm_last_error(); /* it may begin with the node's name */
+    const char *const rest = strncmp(why, "node \"", 6) == 0 ? strstr(why, "\": ") : NULL;
+    const char *const reason = rest != NULL ? rest + 3 : why;
+    tell(c, "rmsnorm: leaves %s \"%s\": %s", node->op_type, node->name, reason);
+    if (kernel == NULL || !is_ours_alone(node) || !is_wanted(c, node) || !may_compile(c)) {
+        return NULL;
+    }
+    plugin_plan *const plan = new_plan(c);
+    if (plan == NULL) {
+        return no_memory(c);
+    }
+    snprintf(plan->kernel.name, sizeof plan->kernel.name, "%s", node->name);
+    plan->outputs[0] = strdup(rmsnorm_ir_value_at(c->graph.ir, node->outputs[0])->name);
+    plan->refusal = strdup(reason);
+    return plan->outputs[0] != NULL && plan->refusal != NULL
+               ? c->provider->runtime->ep_api->EpGraphSupportInfo_AddNodesToFuse(c->support,
+                                                                                 &c->graph.nodes[node->origin], 1, NULL)
+               : no_memory(c);
+}
+
 static OrtStatus *claim_node(claim *c, size_t index)
 {
     const rmsnorm_ir_node *const node = rmsnorm_ir_node_at(c->graph.ir, index);
-    const plugin_runtime *const runtime = c->provider->runtime;
+    const OrtEpApi *const api = c->provider->runtime->ep_api;
     const OrtNode *const original = c->graph.nodes[node->origin];
     const rmsnorm_operator *op;
     rmsnorm_attributes attributes;
@@ -306,24 +355,18 @@ static OrtStatus *claim_node(claim *c, size_t index)
         tell(c, "rmsnorm: leaves %s \"%s\": another provider has it", node->op_type, node->name);
         return NULL;
     }
+    const plugin_definition *const kernel = find_kernel(c, original);
     if (rmsnorm_ir_resolve(c->graph.ir, index, &op, &attributes) != RMSNORM_OK ||
         !is_runnable(c, node, op, &attributes)) {
-        const char *const why = rmsnorm_last_error(); /* it may begin with the node's name */
-        const char *const rest = strncmp(why, "node \"", 6) == 0 ? strstr(why, "\": ") : NULL;
-        tell(c, "rmsnorm: leaves %s \"%s\": %s", node->op_type, node->name, rest != NULL ? rest + 3 : why);
-        return NULL;
+        return refuse_node(c, node, kernel);
     }
     if (is_disabled(c, op)) {
         tell(c, "rmsnorm: leaves %s \"%s\": the operator is disabled", op->name, node->name);
         return NULL;
     }
-    const plugin_definition *kernel = NULL;
-    if (c->provider->registry != NULL) {
-        PLUGIN_TRY(runtime->newer->look_up_kernel(c->support, original, &kernel));
-    }
     if (kernel != NULL) {
         tell(c, "rmsnorm: claims %s \"%s\"", op->name, node->name);
-        return runtime->ep_api->EpGraphSupportInfo_AddSingleNode(c->support, original);
+        return api->EpGraphSupportInfo_AddSingleNode(c->support, original);
     }
     if (!is_wanted(c, node) || !may_compile(c)) {
         tell(c, "rmsnorm: leaves %s \"%s\": %s", op->name, node->name,
@@ -333,7 +376,7 @@ static OrtStatus *claim_node(claim *c, size_t index)
     }
     PLUGIN_TRY(add_plan(c, node, node->name, op, &attributes));
     tell(c, "rmsnorm: claims %s \"%s\", compiled", op->name, node->name);
-    return runtime->ep_api->EpGraphSupportInfo_AddNodesToFuse(c->support, &original, 1, NULL);
+    return api->EpGraphSupportInfo_AddNodesToFuse(c->support, &original, 1, NULL);
 }
 
 /* ---- The whole ------------------------------------------------------------------------------- */

@@ -97,6 +97,9 @@ static OrtStatus *compile_one(plugin_provider *provider, plugin_arena *arena, co
     if (plan == NULL) {
         return plugin_fail(api, ORT_EP_FAIL, "rmsnorm: a node is to be compiled that was not claimed");
     }
+    if (plan->refusal != NULL) {
+        return plugin_fail(api, ORT_INVALID_ARGUMENT, "node \"%s\": %s", plan->kernel.name, plan->refusal);
+    }
     compiled *const made = calloc(1, sizeof *made);
     if (made == NULL) {
         return plugin_fail(api, ORT_EP_FAIL, "rmsnorm: no memory is left");

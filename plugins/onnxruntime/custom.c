@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "attributes.h"
 #include "custom_kernel.h"
 
 static const plugin_custom_op *custom_of(const OrtCustomOp *op)
@@ -77,9 +78,12 @@ static OrtMemType ORT_API_CALL get_memory(const OrtCustomOp *op, size_t index)
     return OrtMemTypeDefault;
 }
 
+/* Another version than that of the kernels that providers of the runtime have: where the versions are the same, its constant folding
+ * and providers for a GPU compare a node's types with a kernel's by names that a custom operator's schema does not have, and the
+ * session fails. The one before is in every opset that has the operator. */
 static int ORT_API_CALL get_start(const OrtCustomOp *op)
 {
-    return custom_of(op)->op->since_version;
+    return custom_of(op)->op->since_version - 1;
 }
 
 /* The last one the interface can say. */
@@ -123,23 +127,6 @@ static bool read_input(const OrtApi *api, const OrtShapeInferContext *context, s
     return true;
 }
 
-static void read_attributes(const OrtApi *api, const OrtShapeInferContext *context, const rmsnorm_operator *op,
-                            rmsnorm_attributes *attributes)
-{
-    rmsnorm_attributes_init(op, attributes);
-    for (size_t i = 0; i < op->attribute_count; i++) {
-        const OrtOpAttr *attribute = NULL;
-        size_t size;
-        int64_t whole;
-        if (op->attributes[i].kind == RMSNORM_ATTRIBUTE_INT &&
-            plugin_passed(api, api->ShapeInferContext_GetAttribute(context, op->attributes[i].name, &attribute)) &&
-            attribute != NULL &&
-            plugin_passed(api, api->ReadOpAttr(attribute, ORT_OP_ATTR_INT, &whole, sizeof whole, &size))) {
-            (void)rmsnorm_attributes_set_int(op, attributes, op->attributes[i].name, whole);
-        }
-    }
-}
-
 static OrtStatus *set_output(const OrtApi *api, OrtShapeInferContext *context, size_t index,
                              const rmsnorm_tensor *tensor)
 {
@@ -171,7 +158,7 @@ static void infer_shapes(const plugin_custom_op *custom, OrtShapeInferContext *c
     rmsnorm_tensor *outputs[PLUGIN_SLOTS] = {NULL};
     rmsnorm_attributes attributes;
     const size_t output_count = custom->runtime->checks_outputs ? op->output_count : 1;
-    read_attributes(api, context, op, &attributes);
+    (void)plugin_attributes_read(api, op, plugin_attribute_of_shapes, context, &attributes);
     for (size_t i = 0; i < op->input_count && i < input_count; i++) {
         inputs[i] = read_input(api, context, i, &tensors[0][i]) ? &tensors[0][i] : NULL;
     }
@@ -224,6 +211,13 @@ static void ORT_API_CALL release_in_place(int *inputs, int *outputs)
 
 /* ---- Domains --------------------------------------------------------------------------------- */
 
+/* Before 1.24 the runtime ends its own process where it is to show the shape of an input that is omitted by an empty name. */
+static bool shows_omitted_inputs(const plugin_custom_op *custom)
+{
+    const rmsnorm_operator *const op = custom->op;
+    return custom->runtime->newer_api != NULL || op->inputs[op->input_count - 1].required;
+}
+
 static void describe(plugin_custom_op *custom)
 {
     const bool one_type = custom->op->kind == RMSNORM_SKIP_SIMPLIFIED_LAYER_NORMALIZATION;
@@ -245,7 +239,7 @@ static void describe(plugin_custom_op *custom)
         .GetVariadicOutputHomogeneity = get_arity,
         .CreateKernelV2 = plugin_custom_create,
         .KernelComputeV2 = plugin_custom_compute,
-        .InferOutputShapeFn = infer,
+        .InferOutputShapeFn = shows_omitted_inputs(custom) ? infer : NULL,
         .GetStartVersion = get_start,
         .GetEndVersion = get_end,
         .GetMayInplace = one_type ? get_in_place : NULL,

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "attributes.h"
 #include "provider.h"
 
 typedef struct custom_kernel {
@@ -73,16 +74,10 @@ static size_t copy_attributes(const plugin_kernel *kernel, const OrtKernelInfo *
     for (size_t i = 0; i < kernel->op->attribute_count && count < MOST_ATTRIBUTES; i++) {
         const rmsnorm_attribute *const attribute = &kernel->op->attributes[i];
         const bool is_int = attribute->kind == RMSNORM_ATTRIBUTE_INT;
-        int64_t whole;
-        float real;
-        if (is_int && !plugin_passed(api, api->KernelInfoGetAttribute_int64(info, attribute->name, &whole))) {
-            whole = attribute->default_int;
-        }
-        if (!is_int && !plugin_passed(api, api->KernelInfoGetAttribute_float(info, attribute->name, &real))) {
-            real = attribute->default_float;
-        }
-        const void *const value = is_int ? (const void *)&whole : (const void *)&real;
-        count += plugin_passed(api, api->CreateOpAttr(attribute->name, value, 1,
+        rmsnorm_node_attribute value = {.i = attribute->default_int, .f = attribute->default_float};
+        (void)plugin_attribute_of_kernel(api, info, attribute->name, &value);
+        const void *const data = is_int ? (const void *)&value.i : (const void *)&value.f;
+        count += plugin_passed(api, api->CreateOpAttr(attribute->name, data, 1,
                                                       is_int ? ORT_OP_ATTR_INT : ORT_OP_ATTR_FLOAT, &copies[count]));
     }
     return count;
@@ -133,6 +128,18 @@ static OrtStatus *find_options(const plugin_custom_op *custom, const OrtKernelIn
     return plugin_options_check(custom->runtime->api, options);
 }
 
+static OrtStatus *make(custom_kernel *kernel, const OrtKernelInfo *info)
+{
+    const rmsnorm_status status = plugin_kernel_read(&kernel->kernel, info);
+    if (status == RMSNORM_UNSUPPORTED) {
+        kernel->other = find_other(&kernel->kernel, info);
+    }
+    if (status != RMSNORM_OK && kernel->other == NULL) {
+        return plugin_kernel_refuse(&kernel->kernel, status);
+    }
+    return check_types(&kernel->kernel, info);
+}
+
 OrtStatus *ORT_API_CALL plugin_custom_create(const OrtCustomOp *self, const OrtApi *api, const OrtKernelInfo *info,
                                              void **made)
 {
@@ -144,20 +151,9 @@ OrtStatus *ORT_API_CALL plugin_custom_create(const OrtCustomOp *self, const OrtA
         return plugin_fail(api, ORT_FAIL, "rmsnorm: no memory is left");
     }
     plugin_kernel_init(&kernel->kernel, custom->runtime, &options, custom->op);
-    OrtStatus *status = plugin_kernel_read(&kernel->kernel, info);
+    OrtStatus *const status = make(kernel, info);
     if (status != NULL) {
-        kernel->other = find_other(&kernel->kernel, info);
-        if (kernel->other != NULL) {
-            api->ReleaseStatus(status);
-            status = NULL;
-        }
-    }
-    if (status == NULL) {
-        status = check_types(&kernel->kernel, info);
-    }
-    if (status != NULL) {
-        api->ReleaseOp(kernel->other);
-        free(kernel);
+        plugin_custom_destroy(kernel);
         return status;
     }
     *made = kernel;

@@ -3,6 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "attributes.h"
+
 /* Constants of up to this many elements are shown to the rewriter: scalars and lists of axes. */
 enum { SMALL = RMSNORM_MAX_RANK };
 
@@ -178,16 +180,8 @@ static OrtStatus *read_attribute(plugin_graph *graph, const OrtOpAttr *from, rms
     size_t size = 0;
     PLUGIN_TRY(api->OpAttr_GetName(from, &to->name));
     PLUGIN_TRY(api->OpAttr_GetType(from, &type));
-    if (type == ORT_OP_ATTR_INT) {
-        to->kind = RMSNORM_NODE_ATTRIBUTE_INT;
-        return api->ReadOpAttr(from, type, &to->i, sizeof to->i, &size);
-    }
-    if (type == ORT_OP_ATTR_FLOAT) {
-        to->kind = RMSNORM_NODE_ATTRIBUTE_FLOAT;
-        return api->ReadOpAttr(from, type, &to->f, sizeof to->f, &size);
-    }
     if (type != ORT_OP_ATTR_INTS) {
-        return NULL;
+        return plugin_attribute_read(api, from, to);
     }
     OrtStatus *const told = api->ReadOpAttr(from, type, NULL, 0, &size); /* refuses, and says how much room it takes */
     if (told != NULL) {

@@ -5,6 +5,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "attributes.h"
+
 /* Below it the runtime's pool takes longer to wake than the work: 32 rows of 4096. */
 enum { PARALLEL_FROM = 131072 };
 
@@ -55,30 +57,14 @@ OrtStatus *plugin_kernel_refuse(const plugin_kernel *kernel, rmsnorm_status stat
 
 /* ---- From the runtime's node ----------------------------------------------------------------- */
 
-OrtStatus *plugin_kernel_read(plugin_kernel *kernel, const OrtKernelInfo *info)
+rmsnorm_status plugin_kernel_read(plugin_kernel *kernel, const OrtKernelInfo *info)
 {
     const OrtApi *const api = kernel->api;
-    OrtStatus *refusal = NULL;
     size_t size = sizeof kernel->name;
     if (!plugin_passed(api, api->KernelInfo_GetNodeName(info, kernel->name, &size))) {
         kernel->name[0] = '\0';
     }
-    for (size_t i = 0; i < kernel->op->attribute_count; i++) {
-        const rmsnorm_attribute *const attribute = &kernel->op->attributes[i];
-        const bool is_int = attribute->kind == RMSNORM_ATTRIBUTE_INT;
-        int64_t whole;
-        float real;
-        rmsnorm_status status = RMSNORM_OK;
-        if (is_int && plugin_passed(api, api->KernelInfoGetAttribute_int64(info, attribute->name, &whole))) {
-            status = rmsnorm_attributes_set_int(kernel->op, &kernel->attributes, attribute->name, whole);
-        } else if (!is_int && plugin_passed(api, api->KernelInfoGetAttribute_float(info, attribute->name, &real))) {
-            status = rmsnorm_attributes_set_float(kernel->op, &kernel->attributes, attribute->name, real);
-        }
-        if (status != RMSNORM_OK && refusal == NULL) {
-            refusal = plugin_kernel_refuse(kernel, status);
-        }
-    }
-    return refusal;
+    return plugin_attributes_read(api, kernel->op, plugin_attribute_of_kernel, info, &kernel->attributes);
 }
 
 /* ---- A run ----------------------------------------------------------------------------------- */

@@ -36,8 +36,9 @@ void plugin_kernel_init(plugin_kernel *kernel, const plugin_runtime *runtime, co
                         const rmsnorm_operator *op);
 void plugin_kernel_finish(plugin_kernel *kernel);
 
-/* Reads attributes and the name, from a node that the runtime has made. An attribute that is refused keeps its default. */
-OrtStatus *plugin_kernel_read(plugin_kernel *kernel, const OrtKernelInfo *info);
+/* Reads attributes and the name, from a node that the runtime has made. An attribute that is refused keeps its default; of a refusal
+ * the sentence is the last error. */
+rmsnorm_status plugin_kernel_read(plugin_kernel *kernel, const OrtKernelInfo *info);
 
 OrtStatus *plugin_kernel_run(const plugin_kernel *kernel, OrtKernelContext *context);
 

@@ -138,6 +138,7 @@ void plugin_plans_release(plugin_provider *provider)
             free(plan->inputs[i]);
             free(plan->outputs[i]);
         }
+        free(plan->refusal);
         plugin_kernel_finish(&plan->kernel);
         free(plan);
     }

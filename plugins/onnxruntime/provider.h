@@ -9,6 +9,7 @@ typedef struct plugin_plan {
     struct plugin_plan *next;
     plugin_kernel kernel;
     char *inputs[PLUGIN_SLOTS], *outputs[PLUGIN_SLOTS]; /* NULL: none, or a constant of the kernel's */
+    char *refusal;                                      /* why it is not compiled; else NULL */
 } plugin_plan;
 
 typedef struct plugin_provider {

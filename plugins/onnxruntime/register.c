@@ -1,6 +1,8 @@
 /* register.c: what the runtime finds in the library when it is registered as one of custom operators. */
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "custom.h"
 #include "entries.h"
@@ -65,6 +67,52 @@ static OrtStatus *find_domains(const plugin_runtime *runtime, registered **found
     return NULL;
 }
 
+/* ---- The runtime's optimizers ---------------------------------------------------------------- */
+
+#define KEY "optimization.disable_specified_optimizers"
+
+/* Those that make operators of com.microsoft out of the standard's. The runtime gives a domain of custom operators version 1000 in a
+ * model that does not import it, and has its own operators of com.microsoft up to version 1: what these make is then "not a
+ * registered function/op". Whether a model imports the domain cannot be seen here. The basic level makes none, and what changes
+ * nodes of com.microsoft has some only in a model that imports it. */
+static const char optimizers[] = "AttentionFusion;"
+                                 "BiasDropoutFusion;"
+                                 "BiasGeluFusion;"
+                                 "BiasSoftmaxFusion;"
+                                 "ConvActivationFusion;"
+                                 "ConvAddActivationFusion;"
+                                 "DQMatMulNBitsFusion;"
+                                 "DynamicQuantizeMatMulFusion;"
+                                 "EmbedLayerNormFusion;"
+                                 "FastGeluFusion;"
+                                 "GeluApproximation;"
+                                 "GeluFusionL2;"
+                                 "GemmActivationFusion;"
+                                 "MatMulActivationFusion;"
+                                 "MatMulIntegerToFloatFusion;"
+                                 "MatMulScaleFusion;"
+                                 "MatmulTransposeFusion;"
+                                 "NhwcTransformer;"
+                                 "QDQSelectorActionTransformer;"
+                                 "QuickGeluFusion;"
+                                 "SkipLayerNormFusion";
+
+/* Behind what is switched off already. */
+static OrtStatus *switch_off(const OrtApi *api, OrtSessionOptions *options)
+{
+    char list[4096];
+    int there = 0;
+    size_t size = sizeof list - sizeof optimizers - 1;
+    list[0] = '\0';
+    PLUGIN_TRY(api->HasSessionConfigEntry(options, KEY, &there));
+    if (there != 0) {
+        PLUGIN_TRY(api->GetSessionConfigEntry(options, KEY, list, &size));
+    }
+    const size_t used = strlen(list);
+    snprintf(list + used, sizeof list - used, "%s%s", used != 0 ? ";" : "", optimizers);
+    return api->AddSessionConfigEntry(options, KEY, list);
+}
+
 OrtStatus *ORT_API_CALL RegisterCustomOps(OrtSessionOptions *options, const OrtApiBase *base)
 {
     plugin_runtime runtime;
@@ -78,6 +126,7 @@ OrtStatus *ORT_API_CALL RegisterCustomOps(OrtSessionOptions *options, const OrtA
     OrtStatus *const status = find_domains(&runtime, &domains);
     pthread_mutex_unlock(&lock);
     PLUGIN_TRY(status);
+    PLUGIN_TRY(switch_off(runtime.api, options));
     PLUGIN_TRY(runtime.api->AddCustomOpDomain(options, domains->standard.domain));
     return runtime.api->AddCustomOpDomain(options, domains->microsoft.domain);
 }

@@ -34,10 +34,11 @@ static OrtStatus *ORT_API_CALL create_kernel(void *state, const OrtKernelInfo *i
     kernel->table.compute = compute;
     kernel->table.release = release;
     plugin_kernel_init(&kernel->kernel, maker->runtime, &((const plugin_provider *)provider)->options, maker->op);
-    OrtStatus *const status = plugin_kernel_read(&kernel->kernel, info);
-    if (status != NULL) {
+    const rmsnorm_status status = plugin_kernel_read(&kernel->kernel, info);
+    if (status != RMSNORM_OK) {
+        OrtStatus *const refusal = plugin_kernel_refuse(&kernel->kernel, status);
         free(kernel);
-        return status;
+        return refusal;
     }
     *made = &kernel->table;
     return NULL;

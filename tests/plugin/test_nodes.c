@@ -318,6 +318,35 @@ static void provider_runs_empty_single_and_double(void **state)
     check_rest(RIG_PROVIDER);
 }
 
+/* The runtime checks neither attributes nor shapes of an operator that it has no schema for. */
+static void provider_refuses_by_a_sentence_what_it_alone_has(void **state)
+{
+    (void)state;
+    static const struct refused {
+        const char *attribute, *scale_dims, *sentence;
+    } cases[] = {{"bogus", "8", "node \"the norm\": SimplifiedLayerNormalization: no attribute 'bogus'"},
+                 {"epsilon", "8", "node \"the norm\": SimplifiedLayerNormalization: epsilon is a float attribute"},
+                 {"axis", "5", "node \"the norm\": SimplifiedLayerNormalization: scale"}};
+    for (size_t i = 0; ort_minor >= 24 && i < 3; i++) {
+        bytes graph = {0}, model = {0};
+        bytes node = begin_node("SimplifiedLayerNormalization", "com.microsoft", "x gamma", "y");
+        field_text(&node, NODE_NAME, "the norm");
+        put_attribute_int(&node, cases[i].attribute, 1);
+        field_text(&graph, GRAPH_NAME, "main");
+        field_message(&graph, GRAPH_NODE, &node);
+        put_value(&graph, GRAPH_INPUT, "x", RMSNORM_FLOAT, "2,8");
+        put_value(&graph, GRAPH_INPUT, "gamma", RMSNORM_FLOAT, cases[i].scale_dims);
+        put_value(&graph, GRAPH_OUTPUT, "y", RMSNORM_FLOAT, NULL);
+        field_varint(&model, MODEL_IR, 8);
+        put_opset(&model, NULL, 17);
+        put_opset(&model, "com.microsoft", 1);
+        field_message(&model, MODEL_GRAPH, &graph);
+        OrtSession *session = NULL;
+        expect_status(rig_session(RIG_PROVIDER, &model, NULL, &session), cases[i].sentence);
+        release(&model);
+    }
+}
+
 static void compiled_runs_all_types_of_simplified(void **state)
 {
     (void)state;
@@ -422,6 +451,7 @@ int main(void)
         cmocka_unit_test(provider_runs_all_types_and_outputs_of_skip),
         cmocka_unit_test(provider_runs_all_axes_and_broadcasts),
         cmocka_unit_test(provider_runs_empty_single_and_double),
+        cmocka_unit_test(provider_refuses_by_a_sentence_what_it_alone_has),
         cmocka_unit_test(compiled_runs_all_types_of_simplified),
         cmocka_unit_test(compiled_runs_all_types_of_standard),
         cmocka_unit_test(compiled_runs_all_types_and_outputs_of_skip),
