@@ -124,6 +124,7 @@ static OrtStatus *add_plan(claim *c, const rmsnorm_ir_node *node, const char *na
     plugin_kernel_init(kernel, c->provider->runtime, &c->provider->options, op);
     kernel->attributes = *attributes;
     snprintf(kernel->name, sizeof kernel->name, "%s", name);
+    kernel->fused = node->origin == RMSNORM_NO_INDEX;
     bool good = true;
     for (size_t i = 0; i < PLUGIN_SLOTS; i++) {
         kernel->inputs[i] = kernel->outputs[i] = PLUGIN_OMITTED;

@@ -29,6 +29,7 @@ typedef struct plugin_kernel {
     rmsnorm_tensor
         constants[PLUGIN_SLOTS]; /* of slots without index: a tensor, or no data. Their data is the kernel's */
     char name[128];              /* the node's, for sentences */
+    bool fused;                  /* stands for several of the model's, which take more shapes than it does */
 } plugin_kernel;
 
 /* Slots are indices, as in a node that was not fused. */

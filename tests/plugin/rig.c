@@ -158,7 +158,7 @@ static void append_provider(OrtSessionOptions *options, const char *option)
     }
     assert_non_null(ours);
     snprintf(copy, sizeof copy, "%s", option != NULL ? option : "");
-    for (char *part = strtok(copy, " "); part != NULL && options_count < 8; part = strtok(NULL, " ")) {
+    for (char *part = strtok(copy, ";"); part != NULL && options_count < 8; part = strtok(NULL, ";")) {
         char *const equals = strchr(part, '=');
         assert_non_null(equals);
         *equals = '\0';

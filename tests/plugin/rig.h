@@ -40,7 +40,7 @@ typedef struct named {
     rmsnorm_tensor tensor;
 } named;
 
-/* option, or NULL: "threads=1"; more with blanks between. */
+/* option, or NULL: "threads=1"; more with ; between. */
 OrtStatus *rig_session(rig_mode mode, const bytes *model, const char *option, OrtSession **session);
 
 /* Results are allocated; release with release_results. */
