@@ -100,7 +100,9 @@ static OrtStatus *make_outputs(spread *s)
         }
         *output = i == 0 ? s->grown : s->sum;
         output->data = NULL;
-        output->dtype = i == 0 ? s->gamma->dtype : i == s->statistic ? s->kernel->attributes.stash_type : s->sum.dtype;
+        output->dtype = i == 0              ? s->gamma->dtype
+                        : i == s->statistic ? (rmsnorm_dtype)s->kernel->attributes.stash_type
+                                            : s->sum.dtype;
         for (int32_t d = 0; i == s->statistic && d < output->rank; d++) {
             output->dims[d] = d >= (axis < 0 ? axis + output->rank : axis) ? 1 : output->dims[d];
         }
