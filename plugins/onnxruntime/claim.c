@@ -88,7 +88,8 @@ static bool is_wanted(const claim *c, const rmsnorm_ir_node *node)
  * of a session is compiled, and it is none inside another. */
 static bool may_compile(const claim *c)
 {
-    return c->provider->runtime->names_apart || (!c->graph.inside && !c->provider->has_compiled);
+    return c->provider->options.compile &&
+           (c->provider->runtime->names_apart || (!c->graph.inside && !c->provider->has_compiled));
 }
 
 /* ---- Plans ----------------------------------------------------------------------------------- */
@@ -327,7 +328,9 @@ static OrtStatus *claim_node(claim *c, size_t index)
     if (!is_wanted(c, node) || !may_compile(c)) {
         tell(c, "rmsnorm: leaves %s \"%s\": %s", op->name, node->name,
              may_compile(c) ? "nothing uses its result"
-                            : "this ONNX Runtime compiles no nodes in graphs inside graphs");
+             : !c->provider->options.compile
+                 ? "it would be compiled, and ep.context_enable wants contexts of such nodes"
+                 : "this ONNX Runtime compiles no nodes in graphs inside graphs");
         return NULL;
     }
     PLUGIN_TRY(add_plan(c, node, node->name, op, &attributes));

@@ -11,6 +11,7 @@ plugin_options plugin_options_default(void)
     return (plugin_options){.threads = cores > 0 ? (size_t)cores : 1,
                             .isa = RMSNORM_ISA_AUTO,
                             .fuse = true,
+                            .compile = true,
                             .level = ORT_LOGGING_LEVEL_INFO};
 }
 

@@ -13,6 +13,7 @@ typedef struct plugin_options {
     rmsnorm_isa isa;
     uint32_t disabled; /* bit rmsnorm_operator_kind */
     bool fuse;
+    bool compile;          /* nodes may be compiled: not so where the session is to write down what is */
     OrtLoggingLevel level; /* of what is told about claims */
 } plugin_options;
 

@@ -120,6 +120,9 @@ OrtStatus *plugin_options_read(const plugin_runtime *runtime, const OrtSessionOp
         if (strncmp(keys[i], prefix, sizeof prefix - 1) == 0) {
             status = read_option(api, keys[i] + sizeof prefix - 1, values[i], options);
         }
+        if (strcmp(keys[i], "ep.context_enable") == 0 && strcmp(values[i], "1") == 0) {
+            options->compile = false;
+        }
     }
     api->ReleaseKeyValuePairs(entries);
     return status != NULL ? status : plugin_options_check(api, options);

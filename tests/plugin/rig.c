@@ -13,6 +13,7 @@ OrtEnv *env;
 const OrtApiBase *ort_base;
 long ort_minor;
 OrtValue *rig_gamma;
+bool rig_contexts;
 const char *rig_save_to;
 
 /* ---- The runtime ----------------------------------------------------------------------------- */
@@ -179,6 +180,10 @@ OrtStatus *rig_session(rig_mode mode, const bytes *model, const char *option, Or
     }
     if (rig_save_to != NULL) {
         expect_good(ort->SetOptimizedModelFilePath(options, rig_save_to));
+    }
+    if (rig_contexts) {
+        expect_good(ort->AddSessionConfigEntry(options, "ep.context_enable", "1"));
+        expect_good(ort->AddSessionConfigEntry(options, "ep.context_file_path", "/tmp/rmsnorm-plugin-context.onnx"));
     }
     OrtStatus *status = NULL;
     if (mode == RIG_AFTER_GPU) {

@@ -481,6 +481,28 @@ static void options_change_what_is_claimed(void **state)
     release(&model);
 }
 
+/* The runtime wants a context of every compiled node, and a norm has none. */
+static void nothing_is_compiled_where_contexts_are_wanted(void **state)
+{
+    (void)state;
+    bytes model = two_norms();
+    OrtSession *session;
+    rig_contexts = true;
+    forget_said();
+    expect_good(rig_session(RIG_PROVIDER, &model, NULL, &session));
+    ort->ReleaseSession(session);
+    assert_int_equal(count_said("fused from"), 0);
+    if (ort_minor >= 24) {
+        assert_true(count_said("claims SimplifiedLayerNormalization \"y\"") > 0);
+    }
+    forget_said();
+    expect_good(rig_session(RIG_COMPILED, &model, NULL, &session));
+    ort->ReleaseSession(session);
+    assert_true(count_said("ep.context_enable wants contexts of such nodes") > 0);
+    rig_contexts = false;
+    release(&model);
+}
+
 static void wrong_options_are_refused(void **state)
 {
     (void)state;
@@ -523,6 +545,7 @@ int main(void)
         cmocka_unit_test(dims_of_one_name_may_differ),
         cmocka_unit_test(dims_of_one_name_must_broadcast),
         cmocka_unit_test(options_change_what_is_claimed),
+        cmocka_unit_test(nothing_is_compiled_where_contexts_are_wanted),
         cmocka_unit_test(wrong_options_are_refused),
     };
     return cmocka_run_group_tests(tests, rig_open, rig_close);
