@@ -51,9 +51,9 @@ static bool is_disabled(const claim *c, const rmsnorm_operator *op)
 
 /* ---- Whether it runs ------------------------------------------------------------------------- */
 
-/* Whether the contract takes the node as far as its types and shapes are known; else *why. */
-static bool is_runnable(const claim *c, const rmsnorm_ir_node *node, const rmsnorm_operator *op,
-                        const rmsnorm_attributes *attributes)
+/* Why the contract does not take the node, as far as its types and shapes are known; NULL: it does. */
+static const char *refuse_call(const claim *c, const rmsnorm_ir_node *node, const rmsnorm_operator *op,
+                               const rmsnorm_attributes *attributes)
 {
     rmsnorm_tensor tensors[2][PLUGIN_SLOTS];
     const rmsnorm_tensor *inputs[PLUGIN_SLOTS] = {NULL};
@@ -61,6 +61,9 @@ static bool is_runnable(const claim *c, const rmsnorm_ir_node *node, const rmsno
     for (size_t i = 0; i < node->input_count && i < PLUGIN_SLOTS; i++) {
         if (node->inputs[i] != RMSNORM_NO_INDEX) {
             const rmsnorm_ir_value *const value = rmsnorm_ir_value_at(c->graph.ir, node->inputs[i]);
+            if (value->open && value->type.rank == RMSNORM_MAX_RANK) {
+                return "an input may have more than 16 dims, at most 16 are taken";
+            }
             tensors[0][i] = value->type;
             tensors[0][i].rank = value->open ? RMSNORM_UNKNOWN : value->type.rank;
             tensors[0][i].data = NULL;
@@ -71,7 +74,9 @@ static bool is_runnable(const claim *c, const rmsnorm_ir_node *node, const rmsno
         tensors[1][i] = (rmsnorm_tensor){0};
         outputs[i] = node->outputs[i] != RMSNORM_NO_INDEX ? &tensors[1][i] : NULL;
     }
-    return rmsnorm_infer(op, attributes, inputs, node->input_count, outputs, node->output_count, NULL) == RMSNORM_OK;
+    return rmsnorm_infer(op, attributes, inputs, node->input_count, outputs, node->output_count, NULL) == RMSNORM_OK
+               ? NULL
+               : rmsnorm_last_error();
 }
 
 /* A result that nothing asks for is none of a compiled node's. */
@@ -245,11 +250,10 @@ static bool has_disabled(const claim *c, const rmsnorm_operator *op)
 static const char *refusal_of(const claim *c, const rmsnorm_ir_node *node, const rmsnorm_operator *op,
                               const rmsnorm_attributes *attributes)
 {
-    return !is_runnable(c, node, op, attributes) ? rmsnorm_last_error()
-           : !is_wanted(c, node)                 ? "nothing uses the result"
-           : has_disabled(c, op)                 ? "the operator is disabled"
-           : !gets_inputs(c, node)               ? "a cast that would go is used elsewhere too"
-                                                 : NULL;
+    return !is_wanted(c, node)     ? "nothing uses the result"
+           : has_disabled(c, op)   ? "the operator is disabled"
+           : !gets_inputs(c, node) ? "a cast that would go is used elsewhere too"
+                                   : refuse_call(c, node, op, attributes);
 }
 
 static OrtStatus *claim_group(claim *c, size_t made)
@@ -306,9 +310,9 @@ static OrtStatus *claim_node(claim *c, size_t index)
         tell(c, "rmsnorm: leaves %s \"%s\": %s has it", node->op_type, node->name, other);
         return NULL;
     }
-    if (rmsnorm_ir_resolve(c->graph.ir, index, &op, &attributes) != RMSNORM_OK ||
-        !is_runnable(c, node, op, &attributes)) {
-        const char *const why = rmsnorm_last_error(); /* it may begin with the node's name */
+    const bool resolved = rmsnorm_ir_resolve(c->graph.ir, index, &op, &attributes) == RMSNORM_OK;
+    const char *const why = resolved ? refuse_call(c, node, op, &attributes) : rmsnorm_last_error();
+    if (why != NULL) { /* it may begin with the node's name */
         const char *const rest = strncmp(why, "node \"", 6) == 0 ? strstr(why, "\": ") : NULL;
         tell(c, "rmsnorm: leaves %s \"%s\": %s", node->op_type, node->name, rest != NULL ? rest + 3 : why);
         return NULL;

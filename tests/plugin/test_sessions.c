@@ -206,6 +206,21 @@ static void shapes_that_are_known_are_refused_all_the_same(void **state)
     release(&model);
 }
 
+/* What the library does not take, and the runtime does, is the runtime's. */
+static void more_dims_than_are_taken_stay_the_runtimes(void **state)
+{
+    (void)state;
+    bytes model = norm_model("", RMSNORM_FLOAT, 1, "1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,A,8", "8");
+    OrtSession *session;
+    forget_said();
+    expect_good(rig_session(RIG_PROVIDER, &model, NULL, &session));
+    ort->ReleaseSession(session);
+    assert_int_equal(count_said("claims"), 0);
+    assert_true(count_said("leaves SimplifiedLayerNormalization \"the norm\": an input may have more than 16 dims") >
+                0);
+    release(&model);
+}
+
 static void types_of_no_kernel_are_refused_by_name(void **state)
 {
     (void)state;
@@ -542,6 +557,7 @@ int main(void)
         cmocka_unit_test(refusals_name_the_node_and_what_is_allowed),
         cmocka_unit_test(double_statistics_of_an_unknown_kind_stay_the_runtimes),
         cmocka_unit_test(shapes_that_are_known_are_refused_all_the_same),
+        cmocka_unit_test(more_dims_than_are_taken_stay_the_runtimes),
         cmocka_unit_test(types_of_no_kernel_are_refused_by_name),
         cmocka_unit_test(double_statistics_are_never_written_into_float_memory),
         cmocka_unit_test(sessions_share_a_gamma),
