@@ -38,8 +38,20 @@ typedef struct bench_run {
     OrtValue *inputs[MOST];
     char *input_names[MOST], *output_names[MOST];
     size_t input_count, output_count;
+    bool *dims_met; /* of each dim that is asked for, whether an input has it */
     side *sides;
 } bench_run;
+
+static bool works(const bench_run *run, int which)
+{
+    return run->report->failed[which][0] == '\0';
+}
+
+/* A session to ask: the other one's inputs and outputs are the same. */
+static const OrtSession *any_session(const bench_run *run)
+{
+    return run->sides[works(run, BENCH_MODEL_ALONE) ? BENCH_MODEL_ALONE : BENCH_MODEL_PLUGIN].session;
+}
 
 /* The plug-in's own sentence, where the runtime has put a place in its source and names of functions before it. */
 static bool good(const bench_run *run, OrtStatus *status, char why[256])
@@ -102,12 +114,16 @@ static bool append_provider(bench_run *run, OrtSessionOptions *options, char why
         snprintf(why, 256, "%s brings no %s", run->request->plugin, PROVIDER);
         return false;
     }
-    const size_t option_count = run->request->option_count < OPTIONS ? run->request->option_count : OPTIONS;
+    const size_t option_count = run->request->option_count;
+    if (option_count > OPTIONS) {
+        snprintf(why, 256, "%zu options are given, at most %d are taken", option_count, OPTIONS);
+        return false;
+    }
     for (size_t i = 0; i < option_count; i++) {
-        snprintf(text[i], sizeof text[i], "%s", run->request->options[i]);
+        const int length = snprintf(text[i], sizeof text[i], "%s", run->request->options[i]);
         char *const equals = strchr(text[i], '=');
-        if (equals == NULL) {
-            snprintf(why, 256, "option '%.200s' is not NAME=VALUE", text[i]);
+        if (equals == NULL || length >= (int)sizeof text[i]) {
+            snprintf(why, 256, "option '%.100s' is not NAME=VALUE, or longer than %zu", text[i], sizeof text[i] - 1);
             return false;
         }
         *equals = '\0';
@@ -139,12 +155,14 @@ static bool open_session(bench_run *run, int which, const char *profile, OrtSess
 
 /* ---- Inputs ---------------------------------------------------------------------------------- */
 
-static int64_t dim_of(const bench_model_request *request, int64_t dim, const char *name)
+static int64_t dim_of(bench_run *run, int64_t dim, const char *name)
 {
-    for (size_t i = 0; dim < 0 && name != NULL && i < request->dim_count; i++) {
+    for (size_t i = 0; dim < 0 && name != NULL && i < run->request->dim_count; i++) {
+        const char *const asked = run->request->dims[i];
         const size_t length = strlen(name);
-        if (strncmp(request->dims[i], name, length) == 0 && request->dims[i][length] == '=') {
-            return strtoll(request->dims[i] + length + 1, NULL, 10);
+        if (strncmp(asked, name, length) == 0 && asked[length] == '=') {
+            run->dims_met[i] = true;
+            return strtoll(asked + length + 1, NULL, 10);
         }
     }
     return dim < 0 ? 1 : dim;
@@ -184,8 +202,8 @@ static bool make_input(bench_run *run, size_t index, char why[256])
     int64_t dims[RMSNORM_MAX_RANK];
     const char *names[RMSNORM_MAX_RANK];
     size_t rank;
-    TRY(api->SessionGetInputName(run->sides[0].session, index, run->allocator, &run->input_names[index]));
-    TRY(api->SessionGetInputTypeInfo(run->sides[0].session, index, &info));
+    TRY(api->SessionGetInputName(any_session(run), index, run->allocator, &run->input_names[index]));
+    TRY(api->SessionGetInputTypeInfo(any_session(run), index, &info));
     TRY(api->CastTypeInfoToTensorInfo(info, &tensor));
     if (tensor == NULL) {
         snprintf(why, 256, "input '%.100s' is no tensor: such models are not timed", run->input_names[index]);
@@ -201,7 +219,7 @@ static bool make_input(bench_run *run, size_t index, char why[256])
     TRY(api->GetDimensions(tensor, dims, rank));
     TRY(api->GetSymbolicDimensions(tensor, names, rank));
     for (size_t i = 0; i < rank; i++) {
-        dims[i] = dim_of(run->request, dims[i], names[i]);
+        dims[i] = dim_of(run, dims[i], names[i]);
     }
     api->ReleaseTypeInfo(info);
     TRY(api->CreateTensorAsOrtValue(run->allocator, dims, rank, type, &run->inputs[index]));
@@ -210,7 +228,7 @@ static bool make_input(bench_run *run, size_t index, char why[256])
 
 static bool name_all(bench_run *run, char why[256])
 {
-    const OrtSession *const session = run->sides[0].session;
+    const OrtSession *const session = any_session(run);
     TRY(run->api->SessionGetInputCount(session, &run->input_count));
     TRY(run->api->SessionGetOutputCount(session, &run->output_count));
     if (run->input_count > MOST || run->output_count > MOST) {
@@ -219,6 +237,12 @@ static bool name_all(bench_run *run, char why[256])
     }
     for (size_t i = 0; i < run->input_count; i++) {
         if (!make_input(run, i, why)) {
+            return false;
+        }
+    }
+    for (size_t i = 0; i < run->request->dim_count; i++) {
+        if (!run->dims_met[i]) {
+            snprintf(why, 256, "--dim %.150s: no input has a dim of that name", run->request->dims[i]);
             return false;
         }
     }
@@ -275,25 +299,28 @@ static bool measure(bench_run *run, char why[256])
     double first;
     for (int i = 0; i < BENCH_MODEL_SIDES; i++) {
         run->sides[i].calls = 1;
-        if (!sample(run, &run->sides[i], &first, why)) {
+        if (works(run, i) && !sample(run, &run->sides[i], &first, why)) {
             return false;
         }
-        run->sides[i].calls = first < SAMPLE_US ? (int)(SAMPLE_US / (first + 0.01)) + 1 : 1;
+        run->sides[i].calls = works(run, i) && first < SAMPLE_US ? (int)(SAMPLE_US / (first + 0.01)) + 1 : 1;
     }
     const double end = bench_now_us() + run->request->seconds * 1e6;
     size_t count = 0;
     while (count < SAMPLES && (count < SAMPLES_LEAST || bench_now_us() < end)) {
         for (size_t i = 0; i < BENCH_MODEL_SIDES; i++) {
-            side *const s = &run->sides[(count + i) % BENCH_MODEL_SIDES];
-            if (!sample(run, s, &s->samples[count], why)) {
+            const size_t which = (count + i) % BENCH_MODEL_SIDES;
+            side *const s = &run->sides[which];
+            if (works(run, (int)which) && !sample(run, s, &s->samples[count], why)) {
                 return false;
             }
         }
         count++;
     }
     for (int i = 0; i < BENCH_MODEL_SIDES; i++) {
-        run->report->timings[i].ran = true;
-        bench_summarize(run->sides[i].samples, count, &run->report->timings[i]);
+        if (works(run, i)) {
+            run->report->timings[i].ran = true;
+            bench_summarize(run->sides[i].samples, count, &run->report->timings[i]);
+        }
     }
     return true;
 }
@@ -340,7 +367,7 @@ static bool compare_output(bench_run *run, size_t index, char why[256])
 static bool compare_all(bench_run *run, char why[256])
 {
     run->report->outputs = run->output_count;
-    for (size_t i = 0; i < run->output_count; i++) {
+    for (size_t i = 0; works(run, BENCH_MODEL_ALONE) && i < run->output_count; i++) {
         if (!compare_output(run, i, why)) {
             return false;
         }
@@ -385,6 +412,9 @@ static void close_side(bench_run *run, side *s)
 
 static bool profile(bench_run *run, int which, char why[256])
 {
+    if (!works(run, which)) {
+        return true;
+    }
     char prefix[256];
     const char *const folder = getenv("TMPDIR");
     side *const s = calloc(1, sizeof *s);
@@ -402,6 +432,29 @@ static bool profile(bench_run *run, int which, char why[256])
 
 /* ---- The whole ------------------------------------------------------------------------------- */
 
+/* false: the plug-in's side does not run. */
+static bool bind_all(bench_run *run)
+{
+    for (int i = 0; i < BENCH_MODEL_SIDES; i++) {
+        if (works(run, i)) {
+            (void)bind(run, &run->sides[i], run->report->failed[i]);
+        }
+    }
+    return works(run, BENCH_MODEL_PLUGIN);
+}
+
+static void join_failures(const bench_model_report *report, char why[BENCH_MODEL_WHY])
+{
+    const char *const alone = report->failed[BENCH_MODEL_ALONE], *const plugin = report->failed[BENCH_MODEL_PLUGIN];
+    if (alone[0] == '\0') {
+        snprintf(why, BENCH_MODEL_WHY, "with the plug-in: %s", plugin);
+    } else if (strcmp(alone, plugin) == 0) {
+        snprintf(why, BENCH_MODEL_WHY, "alone and with the plug-in: %s", plugin);
+    } else {
+        snprintf(why, BENCH_MODEL_WHY, "alone: %s; with the plug-in: %s", alone, plugin);
+    }
+}
+
 static bool open_all(bench_run *run, char why[256])
 {
     const char *version = "";
@@ -417,11 +470,12 @@ static bool open_all(bench_run *run, char why[256])
         run->registered = true;
     }
     for (int i = 0; i < BENCH_MODEL_SIDES; i++) {
-        if (!open_session(run, i, NULL, &run->sides[i].options, &run->sides[i].session, why)) {
-            return false;
-        }
+        (void)open_session(run, i, NULL, &run->sides[i].options, &run->sides[i].session, run->report->failed[i]);
     }
-    return name_all(run, why) && bind(run, &run->sides[0], why) && bind(run, &run->sides[1], why);
+    if (!works(run, BENCH_MODEL_PLUGIN)) {
+        return false;
+    }
+    return name_all(run, why) && bind_all(run);
 }
 
 static void close_all(bench_run *run)
@@ -448,21 +502,27 @@ static void close_all(bench_run *run)
     run->api->ReleaseEnv(run->env);
 }
 
-bool bench_model(const bench_model_request *request, bench_model_report *report, char why[256])
+bool bench_model(const bench_model_request *request, bench_model_report *report, char why[BENCH_MODEL_WHY])
 {
     bench_run *const run = calloc(1, sizeof *run);
     side *const sides = calloc(BENCH_MODEL_SIDES, sizeof *sides);
+    bool *const dims_met = calloc(request->dim_count + 1, sizeof *dims_met);
     memset(report, 0, sizeof *report);
-    snprintf(why, 256, "out of memory");
-    bool fine = run != NULL && sides != NULL;
+    snprintf(why, BENCH_MODEL_WHY, "out of memory");
+    bool fine = run != NULL && sides != NULL && dims_met != NULL;
     if (fine) {
         run->request = request;
         run->report = report;
         run->sides = sides;
+        run->dims_met = dims_met;
         fine = open_all(run, why) && compare_all(run, why) && measure(run, why) &&
                profile(run, BENCH_MODEL_ALONE, why) && profile(run, BENCH_MODEL_PLUGIN, why);
+        if (!works(run, BENCH_MODEL_PLUGIN)) {
+            join_failures(report, why);
+        }
         close_all(run);
     }
+    free(dims_met);
     free(sides);
     free(run);
     return fine;

@@ -24,10 +24,11 @@ typedef struct bench_model_kind {
     double microseconds; /* per run, by the runtime's profile */
 } bench_model_kind;
 
-enum { BENCH_MODEL_KINDS = 256, BENCH_MODEL_SAID = 65536 };
+enum { BENCH_MODEL_KINDS = 256, BENCH_MODEL_SAID = 65536, BENCH_MODEL_WHY = 640 };
 
 typedef struct bench_model_report {
-    char version[32]; /* of ONNX Runtime */
+    char version[32];                    /* of ONNX Runtime */
+    char failed[BENCH_MODEL_SIDES][256]; /* why a side does not run the model; "": it does */
     bench_timing timings[BENCH_MODEL_SIDES];
     bench_model_kind kinds[BENCH_MODEL_SIDES][BENCH_MODEL_KINDS]; /* the longest first */
     size_t kind_counts[BENCH_MODEL_SIDES];
@@ -37,8 +38,9 @@ typedef struct bench_model_report {
     char output[128];             /* where it is */
 } bench_model_report;
 
-/* false: a sentence is in `why`. */
-bool bench_model(const bench_model_request *request, bench_model_report *report, char why[256]);
+/* A runtime that does not run the model alone is part of the report; the plug-in's side has to run it. false: a sentence is in
+ * `why`. */
+bool bench_model(const bench_model_request *request, bench_model_report *report, char why[BENCH_MODEL_WHY]);
 
 void bench_model_print_text(FILE *file, const bench_model_request *request, const bench_model_report *report);
 void bench_model_print_json(FILE *file, const bench_model_request *request, const bench_model_report *report);

@@ -5,6 +5,12 @@
 #include "ort_model.h"
 
 static const char *const sides[BENCH_MODEL_SIDES] = {"alone", "plugin"};
+static const char *const titles[BENCH_MODEL_SIDES] = {"ONNX Runtime alone", "with the plug-in"};
+
+static bool both_ran(const bench_model_report *report)
+{
+    return report->timings[BENCH_MODEL_ALONE].ran && report->timings[BENCH_MODEL_PLUGIN].ran;
+}
 
 static double ratio(const bench_model_report *report)
 {
@@ -13,8 +19,10 @@ static double ratio(const bench_model_report *report)
 
 static void print_kinds(FILE *file, const bench_model_report *report, int side)
 {
-    fprintf(file, "\n%s, by kind of node, per run:\n",
-            side == BENCH_MODEL_ALONE ? "ONNX Runtime alone" : "with the plug-in");
+    if (!report->timings[side].ran) {
+        return;
+    }
+    fprintf(file, "\n%s, by kind of node, per run:\n", titles[side]);
     for (size_t i = 0; i < report->kind_counts[side]; i++) {
         const bench_model_kind *const kind = &report->kinds[side][i];
         fprintf(file, "  %-40s %6.4g x %10.1f us  %s\n", kind->op, kind->nodes, kind->microseconds, kind->provider);
@@ -28,16 +36,24 @@ void bench_model_print_text(FILE *file, const bench_model_request *request, cons
     fprintf(file, "whole runs, us          median     quartiles\n");
     for (int i = 0; i < BENCH_MODEL_SIDES; i++) {
         const bench_timing *const timing = &report->timings[i];
-        fprintf(file, "  %-18s %10.1f     %.1f..%.1f\n",
-                i == BENCH_MODEL_ALONE ? "ONNX Runtime alone" : "with the plug-in", timing->median,
-                timing->quartile_low, timing->quartile_high);
+        fprintf(file, "  %-18s ", titles[i]);
+        if (timing->ran) {
+            fprintf(file, "%10.1f     %.1f..%.1f\n", timing->median, timing->quartile_low, timing->quartile_high);
+        } else {
+            fprintf(file, "cannot run: %s\n", report->failed[i]);
+        }
     }
-    fprintf(file, "  %.2f times as fast\n", ratio(report));
+    if (both_ran(report)) {
+        fprintf(file, "  %.2f times as fast\n", ratio(report));
+    }
     for (int i = 0; i < BENCH_MODEL_SIDES; i++) {
         print_kinds(file, report, i);
     }
     fprintf(file, "\n%s\n%s", request->custom ? "as custom operators: nothing is claimed" : "the plug-in",
             report->said);
+    if (!both_ran(report)) {
+        return;
+    }
     fprintf(file, "\noutputs: %zu of %zu have the same bits", report->outputs_same, report->outputs);
     if (report->difference > 0.0) {
         fprintf(file, "; the largest difference is %.3g in \"%s\", %.3g of its largest element", report->difference,
@@ -57,6 +73,12 @@ static void print_number(FILE *file, const char *name, double number)
 
 static void print_side(FILE *file, const bench_model_report *report, int side)
 {
+    if (!report->timings[side].ran) {
+        fprintf(file, ", \"%s\": {\"error\": ", sides[side]);
+        bench_print_string(file, report->failed[side]);
+        fprintf(file, "}");
+        return;
+    }
     fprintf(file, ", \"%s\": {\"nodes\": [", sides[side]);
     for (size_t i = 0; i < report->kind_counts[side]; i++) {
         const bench_model_kind *const kind = &report->kinds[side][i];
@@ -97,13 +119,19 @@ void bench_model_print_json(FILE *file, const bench_model_request *request, cons
     for (int i = 0; i < BENCH_MODEL_SIDES; i++) {
         print_side(file, report, i);
     }
-    fprintf(file, ", \"ratio\": %.4g, \"said\": [", ratio(report));
+    if (both_ran(report)) {
+        fprintf(file, ", \"ratio\": %.4g", ratio(report));
+    }
+    fprintf(file, ", \"said\": [");
     print_lines(file, report->said);
-    fprintf(file, "], \"outputs\": %zu, \"outputs_same\": %zu, ", report->outputs, report->outputs_same);
-    print_number(file, "difference", report->difference);
-    fprintf(file, ", ");
-    print_number(file, "relative", report->relative);
-    fprintf(file, ", \"output\": ");
-    bench_print_string(file, report->output);
+    fprintf(file, "], \"outputs\": %zu", report->outputs);
+    if (both_ran(report)) {
+        fprintf(file, ", \"outputs_same\": %zu, ", report->outputs_same);
+        print_number(file, "difference", report->difference);
+        fprintf(file, ", ");
+        print_number(file, "relative", report->relative);
+        fprintf(file, ", \"output\": ");
+        bench_print_string(file, report->output);
+    }
     fprintf(file, "}\n");
 }

@@ -11,9 +11,11 @@ typedef struct claim {
     plugin_provider *provider;
     plugin_graph graph;
     OrtEpGraphSupportInfo *support;
-    size_t *group; /* origins of a made node */
+    const rmsnorm_finding **findings; /* of each node, the one that made it, or NULL */
+    size_t *users, *first_user;       /* of each value, the nodes of the graph that use it, as it was: by origin */
+    size_t *group;                    /* nodes that a made node stands for */
     size_t group_count;
-    bool *inside; /* whether a node of the graph is one of them */
+    size_t *group_of; /* of each node of the graph, the made node whose group it is in, or RMSNORM_NO_INDEX */
 } claim;
 
 static void tell(const claim *c, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -49,9 +51,9 @@ static bool is_disabled(const claim *c, const rmsnorm_operator *op)
 
 /* ---- Whether it runs ------------------------------------------------------------------------- */
 
-/* Whether the contract takes the node as far as its types and shapes are known; else *why. */
-static bool is_runnable(const claim *c, const rmsnorm_ir_node *node, const rmsnorm_operator *op,
-                        const rmsnorm_attributes *attributes)
+/* Why the contract does not take the node, as far as its types and shapes are known; NULL: it does. */
+static const char *refuse_call(const claim *c, const rmsnorm_ir_node *node, const rmsnorm_operator *op,
+                               const rmsnorm_attributes *attributes)
 {
     rmsnorm_tensor tensors[2][PLUGIN_SLOTS];
     const rmsnorm_tensor *inputs[PLUGIN_SLOTS] = {NULL};
@@ -59,6 +61,9 @@ static bool is_runnable(const claim *c, const rmsnorm_ir_node *node, const rmsno
     for (size_t i = 0; i < node->input_count && i < PLUGIN_SLOTS; i++) {
         if (node->inputs[i] != RMSNORM_NO_INDEX) {
             const rmsnorm_ir_value *const value = rmsnorm_ir_value_at(c->graph.ir, node->inputs[i]);
+            if (value->open && value->type.rank == RMSNORM_MAX_RANK) {
+                return "an input may have more than 16 dims, at most 16 are taken";
+            }
             tensors[0][i] = value->type;
             tensors[0][i].rank = value->open ? RMSNORM_UNKNOWN : value->type.rank;
             tensors[0][i].data = NULL;
@@ -69,7 +74,9 @@ static bool is_runnable(const claim *c, const rmsnorm_ir_node *node, const rmsno
         tensors[1][i] = (rmsnorm_tensor){0};
         outputs[i] = node->outputs[i] != RMSNORM_NO_INDEX ? &tensors[1][i] : NULL;
     }
-    return rmsnorm_infer(op, attributes, inputs, node->input_count, outputs, node->output_count, NULL) == RMSNORM_OK;
+    return rmsnorm_infer(op, attributes, inputs, node->input_count, outputs, node->output_count, NULL) == RMSNORM_OK
+               ? NULL
+               : rmsnorm_last_error();
 }
 
 /* A result that nothing asks for is none of a compiled node's. */
@@ -86,7 +93,8 @@ static bool is_wanted(const claim *c, const rmsnorm_ir_node *node)
  * of a session is compiled, and it is none inside another. */
 static bool may_compile(const claim *c)
 {
-    return c->provider->runtime->names_apart || (!c->graph.inside && !c->provider->has_compiled);
+    return c->provider->options.compile &&
+           (c->provider->runtime->names_apart || (!c->graph.inside && !c->provider->has_compiled));
 }
 
 /* ---- Plans ----------------------------------------------------------------------------------- */
@@ -132,6 +140,7 @@ static OrtStatus *add_plan(claim *c, const rmsnorm_ir_node *node, const char *na
     plugin_kernel_init(kernel, c->provider->runtime, &c->provider->options, op);
     kernel->attributes = *attributes;
     snprintf(kernel->name, sizeof kernel->name, "%s", name);
+    kernel->fused = node->origin == RMSNORM_NO_INDEX;
     bool good = true;
     for (size_t i = 0; i < PLUGIN_SLOTS; i++) {
         kernel->inputs[i] = kernel->outputs[i] = PLUGIN_OMITTED;
@@ -148,36 +157,23 @@ static OrtStatus *add_plan(claim *c, const rmsnorm_ir_node *node, const char *na
 
 /* ---- Fused nodes ----------------------------------------------------------------------------- */
 
-/* The finding that made a node. */
-static const rmsnorm_finding *finding_of(const claim *c, size_t node)
+static bool is_inside(const claim *c, size_t origin, size_t made)
 {
-    size_t count;
-    const rmsnorm_finding *const findings = rmsnorm_ir_findings(c->graph.ir, &count);
-    for (size_t i = 0; i < count; i++) {
-        for (size_t j = 0; j < findings[i].made_count; j++) {
-            if (findings[i].made[j] == node) {
-                return &findings[i];
-            }
-        }
-    }
-    return NULL;
+    return c->group_of[origin] == made;
 }
 
-/* The nodes of the graph that a made node stands for. A made node may stand for a made one: no finding names it twice. */
-static void collect(claim *c, size_t made)
+/* The nodes of the graph that a made node stands for: `from` is that node, or a made one that it was made of. No finding names
+ * itself. */
+static void collect(claim *c, size_t made, size_t from)
 {
-    const rmsnorm_finding *const finding = finding_of(c, made);
+    const rmsnorm_finding *const finding = c->findings[from];
     for (size_t i = 0; finding != NULL && i < finding->node_count; i++) {
-        const size_t origin = rmsnorm_ir_node_at(c->graph.ir, finding->nodes[i])->origin;
-        if (origin != RMSNORM_NO_INDEX && !c->inside[origin]) {
-            c->inside[origin] = true;
-            c->group[c->group_count++] = finding->nodes[i];
-        }
-    }
-    for (size_t i = 0; finding != NULL && i < finding->node_count; i++) {
-        if (rmsnorm_ir_node_at(c->graph.ir, finding->nodes[i])->origin == RMSNORM_NO_INDEX &&
-            finding->nodes[i] < made) {
-            collect(c, finding->nodes[i]);
+        const size_t node = finding->nodes[i], origin = rmsnorm_ir_node_at(c->graph.ir, node)->origin;
+        if (origin != RMSNORM_NO_INDEX && !is_inside(c, origin, made)) {
+            c->group_of[origin] = made;
+            c->group[c->group_count++] = node;
+        } else if (origin == RMSNORM_NO_INDEX && node < from) {
+            collect(c, made, node);
         }
     }
 }
@@ -193,22 +189,20 @@ static bool is_result(const rmsnorm_ir_node *made, size_t value)
 }
 
 /* Whether a node of the graph, as it was, uses the value and is not of the group. */
-static bool is_used_outside(const claim *c, size_t value)
+static bool is_used_outside(const claim *c, size_t value, size_t made)
 {
-    for (size_t n = 0; n < rmsnorm_ir_node_count(c->graph.ir); n++) {
-        const rmsnorm_ir_node *const node = rmsnorm_ir_node_at(c->graph.ir, n);
-        for (size_t i = 0; node->origin != RMSNORM_NO_INDEX && !c->inside[node->origin] && i < node->input_count; i++) {
-            if (node->inputs[i] == value) {
-                return true;
-            }
+    for (size_t i = c->first_user[value]; i < c->first_user[value + 1]; i++) {
+        if (!is_inside(c, c->users[i], made)) {
+            return true;
         }
     }
     return rmsnorm_ir_value_at(c->graph.ir, value)->output;
 }
 
 /* Leaves out what others need as well, a cast of a shared scale say: the runtime wants a group without ways out and in again. */
-static void prune(claim *c, const rmsnorm_ir_node *made)
+static void prune(claim *c, size_t made)
 {
+    const rmsnorm_ir_node *const whole = rmsnorm_ir_node_at(c->graph.ir, made);
     bool again = true;
     while (again) {
         again = false;
@@ -216,11 +210,11 @@ static void prune(claim *c, const rmsnorm_ir_node *made)
             const rmsnorm_ir_node *const node = rmsnorm_ir_node_at(c->graph.ir, c->group[i]);
             bool needed = false;
             for (size_t j = 0; j < node->output_count; j++) {
-                needed = needed || (node->outputs[j] != RMSNORM_NO_INDEX && !is_result(made, node->outputs[j]) &&
-                                    is_used_outside(c, node->outputs[j]));
+                needed = needed || (node->outputs[j] != RMSNORM_NO_INDEX && !is_result(whole, node->outputs[j]) &&
+                                    is_used_outside(c, node->outputs[j], made));
             }
             if (needed) {
-                c->inside[node->origin] = false;
+                c->group_of[node->origin] = RMSNORM_NO_INDEX;
                 c->group[i--] = c->group[--c->group_count];
                 again = true;
             }
@@ -260,20 +254,28 @@ static bool has_disabled(const claim *c, const rmsnorm_operator *op)
     return disabled;
 }
 
+/* Why a made node does not take the place of its group; NULL: it does. */
+static const char *refusal_of(const claim *c, const rmsnorm_ir_node *node, const rmsnorm_operator *op,
+                              const rmsnorm_attributes *attributes)
+{
+    return !is_wanted(c, node)     ? "nothing uses the result"
+           : has_disabled(c, op)   ? "the operator is disabled"
+           : !gets_inputs(c, node) ? "a cast that would go is used elsewhere too"
+                                   : refuse_call(c, node, op, attributes);
+}
+
 static OrtStatus *claim_group(claim *c, size_t made)
 {
     const rmsnorm_ir_node *const node = rmsnorm_ir_node_at(c->graph.ir, made);
     const rmsnorm_operator *op;
     rmsnorm_attributes attributes;
-    memset(c->inside, 0, c->graph.node_count * sizeof *c->inside);
     c->group_count = 0;
-    if (rmsnorm_ir_resolve(c->graph.ir, made, &op, &attributes) != RMSNORM_OK ||
-        !is_runnable(c, node, op, &attributes) || !is_wanted(c, node)) {
+    if (rmsnorm_ir_resolve(c->graph.ir, made, &op, &attributes) != RMSNORM_OK) {
         return NULL;
     }
-    collect(c, made);
-    prune(c, node);
-    if (has_disabled(c, op) || c->group_count == 0) {
+    collect(c, made, made);
+    prune(c, made);
+    if (c->group_count == 0) {
         return NULL;
     }
     const OrtNode **const nodes = plugin_arena_take(&c->graph.arena, c->group_count, sizeof *nodes);
@@ -286,9 +288,9 @@ static OrtStatus *claim_group(claim *c, size_t made)
         last = c->group[i] > last ? c->group[i] : last;
     }
     const char *const name = rmsnorm_ir_node_at(c->graph.ir, last)->name; /* the new one's is not the model's */
-    if (!gets_inputs(c, node)) {
-        tell(c, "rmsnorm: does not fuse %zu nodes before \"%s\": a cast that would go is used elsewhere too",
-             c->group_count, name);
+    const char *const refusal = refusal_of(c, node, op, &attributes);
+    if (refusal != NULL) {
+        tell(c, "rmsnorm: does not fuse %zu nodes before \"%s\": %s", c->group_count, name, refusal);
         return NULL;
     }
     PLUGIN_TRY(add_plan(c, node, name, op, &attributes));
@@ -322,11 +324,10 @@ static bool is_ours_alone(const rmsnorm_ir_node *node)
 
 /* Leaves a node that the contract refuses. Where nobody else can have it it is claimed all the same, so that the session fails with
  * the sentence when it is compiled: of a failure here the runtime writes a line, and goes on. */
-static OrtStatus *refuse_node(claim *c, const rmsnorm_ir_node *node, const plugin_definition *kernel)
+static OrtStatus *refuse_node(claim *c, const rmsnorm_ir_node *node, const plugin_definition *kernel, const char *why)
 {
-    const char *const why = rmsnorm_last_error(); /* it may begin with the node's name */
     const char *const rest = strncmp(why, "node \"", 6) == 0 ? strstr(why, "\": ") : NULL;
-    const char *const reason = rest != NULL ? rest + 3 : why;
+    const char *const reason = rest != NULL ? rest + 3 : why; /* without the node's name, which it may begin with */
     tell(c, "rmsnorm: leaves %s \"%s\": %s", node->op_type, node->name, reason);
     if (kernel == NULL || !is_ours_alone(node) || !is_wanted(c, node) || !may_compile(c)) {
         return NULL;
@@ -352,13 +353,16 @@ static OrtStatus *claim_node(claim *c, size_t index)
     const rmsnorm_operator *op;
     rmsnorm_attributes attributes;
     if (c->graph.taken[node->origin]) {
-        tell(c, "rmsnorm: leaves %s \"%s\": another provider has it", node->op_type, node->name);
+        const char *other;
+        PLUGIN_TRY(c->provider->runtime->api->Node_GetEpName(original, &other));
+        tell(c, "rmsnorm: leaves %s \"%s\": %s has it", node->op_type, node->name, other);
         return NULL;
     }
     const plugin_definition *const kernel = find_kernel(c, original);
-    if (rmsnorm_ir_resolve(c->graph.ir, index, &op, &attributes) != RMSNORM_OK ||
-        !is_runnable(c, node, op, &attributes)) {
-        return refuse_node(c, node, kernel);
+    const bool resolved = rmsnorm_ir_resolve(c->graph.ir, index, &op, &attributes) == RMSNORM_OK;
+    const char *const why = resolved ? refuse_call(c, node, op, &attributes) : rmsnorm_last_error();
+    if (why != NULL) {
+        return refuse_node(c, node, kernel, why);
     }
     if (is_disabled(c, op)) {
         tell(c, "rmsnorm: leaves %s \"%s\": the operator is disabled", op->name, node->name);
@@ -371,7 +375,9 @@ static OrtStatus *claim_node(claim *c, size_t index)
     if (!is_wanted(c, node) || !may_compile(c)) {
         tell(c, "rmsnorm: leaves %s \"%s\": %s", op->name, node->name,
              may_compile(c) ? "nothing uses its result"
-                            : "this ONNX Runtime compiles no nodes in graphs inside graphs");
+             : !c->provider->options.compile
+                 ? "it would be compiled, and ep.context_enable wants contexts of such nodes"
+                 : "this ONNX Runtime compiles no nodes in graphs inside graphs");
         return NULL;
     }
     PLUGIN_TRY(add_plan(c, node, node->name, op, &attributes));
@@ -394,6 +400,58 @@ static void tell_refusals(const claim *c)
     }
 }
 
+/* Each value's users stand together: counted, then placed from the end. */
+static void index_users(claim *c, size_t values)
+{
+    const size_t nodes = rmsnorm_ir_node_count(c->graph.ir);
+    for (int place = 0; place < 2; place++) {
+        for (size_t n = 0; n < nodes; n++) {
+            const rmsnorm_ir_node *const node = rmsnorm_ir_node_at(c->graph.ir, n);
+            for (size_t i = 0; node->origin != RMSNORM_NO_INDEX && i < node->input_count; i++) {
+                size_t *const at = node->inputs[i] != RMSNORM_NO_INDEX ? &c->first_user[node->inputs[i]] : NULL;
+                if (at != NULL && place != 0) {
+                    c->users[--*at] = node->origin;
+                } else if (at != NULL) {
+                    ++*at;
+                }
+            }
+        }
+        for (size_t v = 0; place == 0 && v < values; v++) {
+            c->first_user[v + 1] += c->first_user[v];
+        }
+    }
+}
+
+/* What claim_group looks up, so that the time of all of them grows with the graph and no faster. */
+static OrtStatus *index_graph(claim *c)
+{
+    plugin_arena *const arena = &c->graph.arena;
+    const size_t nodes = rmsnorm_ir_node_count(c->graph.ir), values = rmsnorm_ir_value_count(c->graph.ir);
+    size_t uses = 0, count;
+    for (size_t n = 0; n < nodes; n++) {
+        uses += rmsnorm_ir_node_at(c->graph.ir, n)->input_count;
+    }
+    c->findings = plugin_arena_take(arena, nodes, sizeof *c->findings);
+    c->users = plugin_arena_take(arena, uses, sizeof *c->users);
+    c->first_user = plugin_arena_take(arena, values + 1, sizeof *c->first_user);
+    c->group = plugin_arena_take(arena, nodes, sizeof *c->group);
+    c->group_of = plugin_arena_take(arena, c->graph.node_count, sizeof *c->group_of);
+    if (c->findings == NULL || c->users == NULL || c->first_user == NULL || c->group == NULL || c->group_of == NULL) {
+        return no_memory(c);
+    }
+    const rmsnorm_finding *const findings = rmsnorm_ir_findings(c->graph.ir, &count);
+    for (size_t i = 0; i < count; i++) {
+        for (size_t j = 0; j < findings[i].made_count; j++) {
+            c->findings[findings[i].made[j]] = &findings[i];
+        }
+    }
+    for (size_t i = 0; i < c->graph.node_count; i++) {
+        c->group_of[i] = RMSNORM_NO_INDEX;
+    }
+    index_users(c, values);
+    return NULL;
+}
+
 static OrtStatus *claim_all(claim *c)
 {
     rmsnorm_fuse_options fuse = RMSNORM_FUSE_OPTIONS_INIT;
@@ -404,12 +462,8 @@ static OrtStatus *claim_all(claim *c)
         return plugin_fail(c->provider->runtime->api, ORT_EP_FAIL, "rmsnorm: the graph is not fused: %s",
                            rmsnorm_last_error());
     }
+    PLUGIN_TRY(index_graph(c));
     const size_t count = rmsnorm_ir_node_count(c->graph.ir);
-    c->group = plugin_arena_take(&c->graph.arena, count, sizeof *c->group);
-    c->inside = plugin_arena_take(&c->graph.arena, c->graph.node_count, sizeof *c->inside);
-    if (c->group == NULL || c->inside == NULL) {
-        return no_memory(c);
-    }
     for (size_t n = 0; n < count; n++) {
         const rmsnorm_ir_node *const node = rmsnorm_ir_node_at(c->graph.ir, n);
         if (!node->gone && node->origin == RMSNORM_NO_INDEX) {

@@ -85,7 +85,14 @@ static OrtStatus *read_type(plugin_graph *graph, const OrtValueInfo *info, rmsno
     PLUGIN_TRY(api->GetTensorElementType(tensor, &element));
     PLUGIN_TRY(api->GetDimensionsCount(tensor, &rank));
     value->type.dtype = (rmsnorm_dtype)element;
-    if (rank == 0 || rank > RMSNORM_MAX_RANK) {
+    if (rank > RMSNORM_MAX_RANK) { /* that many at the end, and others before them */
+        value->type.rank = RMSNORM_MAX_RANK;
+        for (size_t i = 0; i < RMSNORM_MAX_RANK; i++) {
+            value->type.dims[i] = RMSNORM_UNKNOWN;
+        }
+        return NULL;
+    }
+    if (rank == 0) {
         return NULL; /* no dims: a scalar, or a shape that is not known */
     }
     value->open = false;

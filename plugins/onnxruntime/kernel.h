@@ -13,6 +13,7 @@ typedef struct plugin_options {
     rmsnorm_isa isa;
     uint32_t disabled; /* bit rmsnorm_operator_kind */
     bool fuse;
+    bool compile;          /* nodes may be compiled: not so where the session is to write down what is */
     OrtLoggingLevel level; /* of what is told about claims */
 } plugin_options;
 
@@ -29,6 +30,7 @@ typedef struct plugin_kernel {
     rmsnorm_tensor
         constants[PLUGIN_SLOTS]; /* of slots without index: a tensor, or no data. Their data is the kernel's */
     char name[128];              /* the node's, for sentences */
+    bool fused;                  /* stands for several of the model's, which take more shapes than it does */
 } plugin_kernel;
 
 /* Slots are indices, as in a node that was not fused. */

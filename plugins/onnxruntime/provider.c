@@ -6,52 +6,39 @@
 
 /* ---- Options --------------------------------------------------------------------------------- */
 
-enum { LONGEST_VALUE = 256 };
-
-/* The value of an option, and whether it is there. */
-static OrtStatus *read_option(const OrtApi *api, const OrtSessionOptions *session, const char *name,
-                              char value[LONGEST_VALUE], bool *there)
-{
-    char key[64];
-    int found = 0;
-    size_t size = LONGEST_VALUE;
-    snprintf(key, sizeof key, "ep.rmsnormexecutionprovider.%s", name);
-    PLUGIN_TRY(api->HasSessionConfigEntry(session, key, &found));
-    *there = found != 0;
-    return found != 0 ? api->GetSessionConfigEntry(session, key, value, &size) : NULL;
-}
-
-static OrtStatus *refuse_option(const OrtApi *api, const char *name, const char *value, const char *allowed)
-{
-    return plugin_fail(api, ORT_INVALID_ARGUMENT, "rmsnorm: provider option %s is \"%s\"; allowed is %s", name, value,
-                       allowed);
-}
+enum { MOST_THREADS = 65536 };
 
 static bool read_threads(const char *value, plugin_options *options)
 {
     char *end;
     const unsigned long threads = strtoul(value, &end, 10);
-    if (value[0] < '0' || value[0] > '9' || *end != '\0' || threads > 65536) {
+    if (value[0] < '0' || value[0] > '9' || *end != '\0' || threads > MOST_THREADS) {
         return false;
     }
     options->threads = threads != 0 ? threads : options->threads;
     return true;
 }
 
-/* Names of operators between commas. */
+static bool read_isa(const char *value, plugin_options *options)
+{
+    return rmsnorm_isa_from_name(value, &options->isa) == RMSNORM_OK;
+}
+
+/* Names of operators. */
 static bool read_disabled(const char *value, plugin_options *options)
 {
-    while (*value != '\0') {
-        const size_t length = strcspn(value, ",");
+    static const char between[] = ", ";
+    size_t length;
+    for (const char *at = value + strspn(value, between); *at != '\0'; at += length, at += strspn(at, between)) {
         const rmsnorm_operator *found = NULL, *op;
+        length = strcspn(at, between);
         for (size_t i = 0; (op = rmsnorm_operator_at(i)) != NULL; i++) {
-            found = strlen(op->name) == length && memcmp(op->name, value, length) == 0 ? op : found;
+            found = strlen(op->name) == length && memcmp(op->name, at, length) == 0 ? op : found;
         }
         if (found == NULL) {
             return false;
         }
         options->disabled |= UINT32_C(1) << found->kind;
-        value += length + (value[length] == ',');
     }
     return true;
 }
@@ -62,35 +49,83 @@ static bool read_switch(const char *value, bool *on)
     return *on || strcmp(value, "0") == 0;
 }
 
+static bool read_fuse(const char *value, plugin_options *options)
+{
+    return read_switch(value, &options->fuse);
+}
+
+static bool read_log(const char *value, plugin_options *options)
+{
+    bool log;
+    const bool good = read_switch(value, &log);
+    options->level = log ? ORT_LOGGING_LEVEL_WARNING : ORT_LOGGING_LEVEL_INFO;
+    return good;
+}
+
+static const struct {
+    const char *name, *allowed;
+    bool (*read)(const char *value, plugin_options *options);
+} known_options[] = {
+    {"threads", "a number from 0 to 65536; 0 is one for each core", read_threads},
+    {"isa", "auto, scalar, neon, avx2 or avx512", read_isa},
+    {"disable", "a list of operators with commas between them, as SimplifiedLayerNormalization,RMSNormalization",
+     read_disabled},
+    {"fuse", "0 or 1", read_fuse},
+    {"log", "0 or 1", read_log},
+};
+
+/* What is given may be anything, and a status is text: what is no plain letter of it becomes '?'. */
+typedef struct shown {
+    char text[128];
+} shown;
+
+static shown show(const char *given)
+{
+    shown s;
+    snprintf(s.text, sizeof s.text, "%s", given);
+    for (char *c = s.text; *c != '\0'; c++) {
+        *c = *c >= ' ' && *c <= '~' ? *c : '?';
+    }
+    return s;
+}
+
+static OrtStatus *read_option(const OrtApi *api, const char *name, const char *value, plugin_options *options)
+{
+    char names[128] = "";
+    for (size_t i = 0; i < sizeof known_options / sizeof known_options[0]; i++) {
+        const size_t used = strlen(names);
+        snprintf(names + used, sizeof names - used, "%s%s", i == 0 ? "" : ", ", known_options[i].name);
+        if (strcmp(known_options[i].name, name) == 0) {
+            return known_options[i].read(value, options)
+                       ? NULL
+                       : plugin_fail(api, ORT_INVALID_ARGUMENT, "rmsnorm: provider option %s is \"%s\"; allowed is %s",
+                                     name, show(value).text, known_options[i].allowed);
+        }
+    }
+    return plugin_fail(api, ORT_INVALID_ARGUMENT, "rmsnorm: no provider option \"%s\"; there are %s", show(name).text,
+                       names);
+}
+
 OrtStatus *plugin_options_read(const plugin_runtime *runtime, const OrtSessionOptions *session, plugin_options *options)
 {
+    static const char prefix[] = "ep.rmsnormexecutionprovider.";
     const OrtApi *const api = runtime->api;
-    char value[LONGEST_VALUE];
-    bool there, log;
-    PLUGIN_TRY(read_option(api, session, "threads", value, &there));
-    if (there && !read_threads(value, options)) {
-        return refuse_option(api, "threads", value, "a number; 0 is one for each core");
+    OrtKeyValuePairs *entries;
+    const char *const *keys, *const *values;
+    size_t count;
+    OrtStatus *status = NULL;
+    PLUGIN_TRY(api->GetSessionOptionsConfigEntries(session, &entries));
+    api->GetKeyValuePairs(entries, &keys, &values, &count);
+    for (size_t i = 0; status == NULL && i < count; i++) {
+        if (strncmp(keys[i], prefix, sizeof prefix - 1) == 0) {
+            status = read_option(api, keys[i] + sizeof prefix - 1, values[i], options);
+        }
+        if (strcmp(keys[i], "ep.context_enable") == 0 && strcmp(values[i], "1") == 0) {
+            options->compile = false;
+        }
     }
-    PLUGIN_TRY(read_option(api, session, "isa", value, &there));
-    if (there && rmsnorm_isa_from_name(value, &options->isa) != RMSNORM_OK) {
-        return refuse_option(api, "isa", value, "auto, scalar, neon, avx2 or avx512");
-    }
-    PLUGIN_TRY(read_option(api, session, "disable", value, &there));
-    if (there && !read_disabled(value, options)) {
-        return refuse_option(api, "disable", value,
-                             "a list of operators with commas between them, as "
-                             "SimplifiedLayerNormalization,RMSNormalization");
-    }
-    PLUGIN_TRY(read_option(api, session, "fuse", value, &there));
-    if (there && !read_switch(value, &options->fuse)) {
-        return refuse_option(api, "fuse", value, "0 or 1");
-    }
-    PLUGIN_TRY(read_option(api, session, "log", value, &there));
-    if (there && !read_switch(value, &log)) {
-        return refuse_option(api, "log", value, "0 or 1");
-    }
-    options->level = there && log ? ORT_LOGGING_LEVEL_WARNING : ORT_LOGGING_LEVEL_INFO;
-    return plugin_options_check(api, options);
+    api->ReleaseKeyValuePairs(entries);
+    return status != NULL ? status : plugin_options_check(api, options);
 }
 
 /* ---- The provider ---------------------------------------------------------------------------- */

@@ -22,7 +22,8 @@ typedef struct plugin_provider {
     bool has_compiled;  /* nodes of a graph */
 } plugin_provider;
 
-/* Reads the options of a session: entries "ep.rmsnormexecutionprovider.NAME". An unknown value is refused with what is allowed. */
+/* Reads the options of a session: entries "ep.rmsnormexecutionprovider.NAME". A name or value that is not known
+ * is refused with what is. */
 OrtStatus *plugin_options_read(const plugin_runtime *runtime, const OrtSessionOptions *session,
                                plugin_options *options);
 

@@ -1,6 +1,7 @@
 /* ort_bench.c: rmsnorm ort-bench: a model in ONNX Runtime, with and without the plug-in. */
-#define _POSIX_C_SOURCE 200809L
+#define _XOPEN_SOURCE 700
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,7 +30,8 @@ static const rmsnorm_cli_usage usage = {
         "Runs a model in ONNX Runtime (the library that the environment's RMSNORM_ORT_LIBRARY names, or the system's) with\n"
         "and without the plug-in, one run of each in turn, on the same inputs: floats are random, whole numbers ones. Shows\n"
         "whole runs, times by kind of node from the runtime's profile, what the plug-in claims and why it leaves the rest,\n"
-        "and the largest difference of the outputs.\n",
+        "and the largest difference of the outputs. Where the runtime cannot run the model alone, it says why, and measures\n"
+        "the plug-in's side.\n",
     .options = options,
     .option_count = sizeof options / sizeof options[0],
     .again = 1UL << DIM | 1UL << OPTION,
@@ -104,12 +106,16 @@ static bool find_plugin(char path[PATH_SIZE])
 
 static int bench(const request *asked, bool json)
 {
-    char why[256], plugin[PATH_SIZE];
+    char why[BENCH_MODEL_WHY], plugin[PATH_SIZE];
     bench_model_request model = asked->model;
     if (model.plugin == NULL && !find_plugin(plugin)) {
         return rmsnorm_cli_fail("no plug-in is beside this command nor where it is installed to: --plugin names one");
     }
-    model.plugin = model.plugin != NULL ? model.plugin : plugin;
+    char *const absolute = realpath(model.plugin != NULL ? model.plugin : plugin, NULL);
+    if (absolute == NULL) {
+        return rmsnorm_cli_fail("--plugin '%s': %s", model.plugin != NULL ? model.plugin : plugin, strerror(errno));
+    }
+    model.plugin = absolute; /* the runtime's loader would look a relative one up beside itself */
     model.dims = asked->dims.items;
     model.dim_count = asked->dims.count;
     model.options = asked->options.items;
@@ -124,7 +130,22 @@ static int bench(const request *asked, bool json)
         bench_model_print_text(stdout, &model, report);
     }
     free(report);
+    free(absolute);
     return code;
+}
+
+/* "isa=NAME" for the plug-in, unless an option says so itself: custom operators have only the environment. */
+static void choose_isa(request *asked, const char *isa)
+{
+    bool chosen = false;
+    for (size_t i = 0; i < asked->options.count; i++) {
+        chosen = chosen || strncmp(asked->options.items[i], "isa=", 4) == 0;
+    }
+    if (asked->model.custom) {
+        (void)setenv("RMSNORM_ISA", isa + 4, 1);
+    } else if (!chosen) {
+        rmsnorm_cli_list_add(&asked->options, isa);
+    }
 }
 
 int rmsnorm_cli_ort_bench(int argc, char **argv)
@@ -142,13 +163,13 @@ int rmsnorm_cli_ort_bench(int argc, char **argv)
         code = rmsnorm_cli_stopped(id);
     } else if (code == RMSNORM_CLI_DONE && asked.model.path == NULL) {
         code = rmsnorm_cli_fail("ort-bench takes a model: rmsnorm ort-bench MODEL.onnx");
+    } else if (code == RMSNORM_CLI_DONE && asked.model.custom && asked.options.count != 0) {
+        code = rmsnorm_cli_fail("--option is for the execution provider; custom operators (--custom-ops) have none");
     } else if (code == RMSNORM_CLI_DONE) {
         code = rmsnorm_cli_context_open(&args, &context);
         if (code == RMSNORM_CLI_DONE) {
             snprintf(isa, sizeof isa, "isa=%s", rmsnorm_isa_name(context.isa));
-            if (!asked.model.custom) {
-                rmsnorm_cli_list_add(&asked.options, isa);
-            }
+            choose_isa(&asked, isa);
             asked.model.threads = context.threads;
             rmsnorm_cli_context_close(&context);
             code = bench(&asked, args.json);

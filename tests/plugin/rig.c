@@ -13,6 +13,7 @@ OrtEnv *env;
 const OrtApiBase *ort_base;
 long ort_minor;
 OrtValue *rig_gamma;
+bool rig_contexts;
 const char *rig_save_to;
 
 /* ---- The runtime ----------------------------------------------------------------------------- */
@@ -158,7 +159,7 @@ static void append_provider(OrtSessionOptions *options, const char *option)
     }
     assert_non_null(ours);
     snprintf(copy, sizeof copy, "%s", option != NULL ? option : "");
-    for (char *part = strtok(copy, " "); part != NULL && options_count < 8; part = strtok(NULL, " ")) {
+    for (char *part = strtok(copy, ";"); part != NULL && options_count < 8; part = strtok(NULL, ";")) {
         char *const equals = strchr(part, '=');
         assert_non_null(equals);
         *equals = '\0';
@@ -179,6 +180,10 @@ OrtStatus *rig_session(rig_mode mode, const bytes *model, const char *option, Or
     }
     if (rig_save_to != NULL) {
         expect_good(ort->SetOptimizedModelFilePath(options, rig_save_to));
+    }
+    if (rig_contexts) {
+        expect_good(ort->AddSessionConfigEntry(options, "ep.context_enable", "1"));
+        expect_good(ort->AddSessionConfigEntry(options, "ep.context_file_path", "/tmp/rmsnorm-plugin-context.onnx"));
     }
     OrtStatus *status = NULL;
     if (mode == RIG_AFTER_GPU) {

@@ -23,6 +23,7 @@ extern OrtEnv *env;
 extern const OrtApiBase *ort_base;
 extern long ort_minor;          /* N of 1.N */
 extern OrtValue *rig_gamma;     /* what sessions share as "gamma", an initializer of their models; NULL: nothing */
+extern bool rig_contexts;       /* a session is to write contexts of what is compiled: ep.context_enable */
 extern const char *rig_save_to; /* where a session writes its optimized model; NULL: nowhere */
 
 /* Group fixtures: loads the runtime and registers the plug-in. */
@@ -40,7 +41,7 @@ typedef struct named {
     rmsnorm_tensor tensor;
 } named;
 
-/* option, or NULL: "threads=1"; more with blanks between. */
+/* option, or NULL: "threads=1"; more with ; between. */
 OrtStatus *rig_session(rig_mode mode, const bytes *model, const char *option, OrtSession **session);
 
 /* Results are allocated; release with release_results. */

@@ -64,13 +64,10 @@ static bytes finish(bytes *graph)
     return model;
 }
 
-/* x -> normalized rows "PREFIX_n", in float: five nodes. */
-static void put_chain(bytes *graph, const char *x, const char *prefix)
+/* "PREFIX_square" -> normalized rows "PREFIX_n" of x, in float: four nodes. */
+static void put_rest(bytes *graph, const char *x, const char *prefix)
 {
     char in[64], out[64];
-    snprintf(in, sizeof in, "%s two", x);
-    snprintf(out, sizeof out, "%s_square", prefix);
-    put_node(graph, "Pow", "", in, out);
     snprintf(in, sizeof in, "%s_square", prefix);
     snprintf(out, sizeof out, "%s_mean", prefix);
     put_node(graph, "ReduceMean", "", in, out);
@@ -83,6 +80,16 @@ static void put_chain(bytes *graph, const char *x, const char *prefix)
     snprintf(in, sizeof in, "%s %s_root", x, prefix);
     snprintf(out, sizeof out, "%s_n", prefix);
     put_node(graph, "Div", "", in, out);
+}
+
+/* x -> normalized rows "PREFIX_n": five nodes. */
+static void put_chain(bytes *graph, const char *x, const char *prefix)
+{
+    char in[64], out[64];
+    snprintf(in, sizeof in, "%s two", x);
+    snprintf(out, sizeof out, "%s_square", prefix);
+    put_node(graph, "Pow", "", in, out);
+    put_rest(graph, x, prefix);
 }
 
 static void put_numbers(bytes *graph)
@@ -341,6 +348,90 @@ static void branches_are_claimed_and_see_the_sum(void **state)
     }
 }
 
+/* ---- Dims of one name that differ ------------------------------------------------------------- */
+
+/* x, skip, bias and gamma have the same names for their last dims, and are given as the four say: "" for none of it. The runtime
+ * takes any that broadcast, and only warns. */
+static void check_named(const char *x, const char *skip, const char *bias, const char *gamma)
+{
+    static const char *const names[] = {"H", "S,H", "B,S,H"};
+    static const char *const labels[] = {"x", "skip", "bias", "gamma"};
+    const char *const dims[] = {x, skip, bias, gamma};
+    bytes graph = {0};
+    named inputs[4];
+    size_t count = 0;
+    for (size_t i = 0; i < 4; i++) {
+        if (dims[i][0] != '\0') {
+            inputs[count].name = labels[i];
+            inputs[count].tensor = make_tensor(RMSNORM_FLOAT, dims[i], (uint32_t)i + 1);
+            put_value(&graph, GRAPH_INPUT, labels[i], RMSNORM_FLOAT, names[inputs[count++].tensor.rank - 1]);
+        }
+    }
+    const bool summed = skip[0] != '\0', biased = bias[0] != '\0';
+    if (summed) {
+        put_node(&graph, "Add", "", "x skip", biased ? "partial" : "sum");
+    }
+    if (biased) {
+        put_node(&graph, "Add", "", "partial bias", "sum");
+    }
+    put_node(&graph, "Mul", "", summed ? "sum sum" : "x x", "a_square"); /* a Pow would be fused by the runtime too */
+    put_rest(&graph, summed ? "sum" : "x", "a");
+    put_node(&graph, "Mul", "", "a_n gamma", "y");
+    put_numbers(&graph);
+    put_value(&graph, GRAPH_OUTPUT, "y", RMSNORM_FLOAT, NULL);
+    if (summed) {
+        put_value(&graph, GRAPH_OUTPUT, "sum", RMSNORM_FLOAT, NULL);
+    }
+    check(&graph, inputs, count, (const char *const[]){"y", "sum"}, summed ? 2 : 1,
+          !summed  ? "fused from 6 nodes"
+          : biased ? "fused from 8 nodes"
+                   : "fused from 7 nodes",
+          2e-6);
+}
+
+static void dims_of_one_name_may_differ(void **state)
+{
+    (void)state;
+    check_named("3,8", "3,8", "8", "8"); /* as they are named */
+    check_named("1,8", "3,8", "", "8");
+    check_named("3,8", "1,8", "", "8");
+    check_named("3,1", "1,8", "", "8");
+    check_named("2,1,8", "1,5,8", "", "8");
+    check_named("5,8", "2,5,8", "", "8");
+    check_named("2,5,1", "5,8", "8", "8");
+    check_named("2,1,8", "2,5,8", "1", "8");
+    check_named("2,5,8", "2,5,8", "8", "1");
+    check_named("3,1", "3,1", "1", "8"); /* the scale makes the rows larger, not the sum */
+    check_named("1,8", "", "", "3,8");
+    check_named("3,1", "", "", "3,8");
+    check_named("3,8", "", "", "1,1");
+    check_named("0,8", "1,8", "", "8");
+    check_named("3,0", "3,1", "", "0");
+    check_named("3,0", "", "", "0");
+}
+
+/* Shapes that do not broadcast are an error with and without the plug-in. */
+static void dims_of_one_name_must_broadcast(void **state)
+{
+    (void)state;
+    bytes graph = {0};
+    put_node(&graph, "Add", "", "x skip", "sum");
+    put_norm(&graph, "SimplifiedLayerNormalization", "sum gamma", "y");
+    put_constant(&graph, "gamma", RMSNORM_FLOAT, "8", 3);
+    put_value(&graph, GRAPH_INPUT, "x", RMSNORM_FLOAT, "S,8");
+    put_value(&graph, GRAPH_INPUT, "skip", RMSNORM_FLOAT, "S,8");
+    put_value(&graph, GRAPH_OUTPUT, "y", RMSNORM_FLOAT, NULL);
+    bytes model = finish(&graph);
+    named inputs[] = {{"x", make_tensor(RMSNORM_FLOAT, "2,8", 1)}, {"skip", make_tensor(RMSNORM_FLOAT, "3,8", 2)}};
+    named got = {.name = "y"};
+    OrtSession *session;
+    expect_good(rig_session(RIG_PROVIDER, &model, NULL, &session));
+    expect_status(rig_run(session, inputs, 2, &got, 1), "the shapes of its inputs do not broadcast to one");
+    ort->ReleaseSession(session);
+    release_results(inputs, 2);
+    release(&model);
+}
+
 /* ---- Options --------------------------------------------------------------------------------- */
 
 static bytes two_norms(void)
@@ -379,12 +470,36 @@ static void options_change_what_is_claimed(void **state)
 {
     (void)state;
     bytes model = two_norms();
-    run_with(&model, "threads=1 isa=scalar", "fused from 2 nodes");
-    run_with(&model, "threads=0 isa=auto fuse=1 log=1", "fused from 2 nodes");
+    run_with(&model, "threads=1;isa=scalar", "fused from 2 nodes");
+    run_with(&model, "threads=0;isa=auto;fuse=1;log=1", "fused from 2 nodes");
     run_with(&model, "fuse=0", "claims SimplifiedLayerNormalization \"y\"");
     run_with(&model, "disable=SkipSimplifiedLayerNormalization", "claims SimplifiedLayerNormalization \"y\"");
-    run_with(&model, "disable=SimplifiedLayerNormalization,RMSNormalization fuse=0", "the operator is disabled");
-    run_with(&model, "isa=scalar fuse=0", "claims");
+    run_with(&model, "disable=SimplifiedLayerNormalization,RMSNormalization;fuse=0", "the operator is disabled");
+    run_with(&model, "disable= RMSNormalization , SimplifiedLayerNormalization ;fuse=0", "the operator is disabled");
+    run_with(&model, "disable=;fuse=0", "claims");
+    run_with(&model, "isa=scalar;fuse=0", "claims");
+    release(&model);
+}
+
+/* The runtime wants a context of every compiled node, and a norm has none. */
+static void nothing_is_compiled_where_contexts_are_wanted(void **state)
+{
+    (void)state;
+    bytes model = two_norms();
+    OrtSession *session;
+    rig_contexts = true;
+    forget_said();
+    expect_good(rig_session(RIG_PROVIDER, &model, NULL, &session));
+    ort->ReleaseSession(session);
+    assert_int_equal(count_said("fused from"), 0);
+    if (ort_minor >= 24) {
+        assert_true(count_said("claims SimplifiedLayerNormalization \"y\"") > 0);
+    }
+    forget_said();
+    expect_good(rig_session(RIG_COMPILED, &model, NULL, &session));
+    ort->ReleaseSession(session);
+    assert_true(count_said("ep.context_enable wants contexts of such nodes") > 0);
+    rig_contexts = false;
     release(&model);
 }
 
@@ -394,6 +509,14 @@ static void wrong_options_are_refused(void **state)
     static const char *const wrong[][2] = {
         {"threads=many", "provider option threads is \"many\"; allowed is a number"},
         {"threads=-1", "provider option threads is \"-1\""},
+        {"threads=99999999999999999999", "allowed is a number from 0 to 65536"},
+        {"threads=", "provider option threads is \"\""},
+        {"isa=", "provider option isa is \"\""},
+        {"isa=\xff\x01", "provider option isa is \"??\""},
+        {"bogus=1", "no provider option \"bogus\"; there are threads, isa, disable, fuse, log"},
+        {"thread=1", "no provider option \"thread\""},
+        {"b\xc3\xb6se=1", "no provider option \"b??se\""},
+        {"log=1;=1", "no provider option \"\""},
         {"isa=mmx", "provider option isa is \"mmx\"; allowed is auto, scalar"},
         {"disable=Relu", "provider option disable is \"Relu\"; allowed is a list of operators"},
         {"fuse=yes", "provider option fuse is \"yes\"; allowed is 0 or 1"},
@@ -419,7 +542,10 @@ int main(void)
         cmocka_unit_test(residual_bias_and_chain_are_one_node),
         cmocka_unit_test(a_narrow_addition_rounds_and_stays),
         cmocka_unit_test(branches_are_claimed_and_see_the_sum),
+        cmocka_unit_test(dims_of_one_name_may_differ),
+        cmocka_unit_test(dims_of_one_name_must_broadcast),
         cmocka_unit_test(options_change_what_is_claimed),
+        cmocka_unit_test(nothing_is_compiled_where_contexts_are_wanted),
         cmocka_unit_test(wrong_options_are_refused),
     };
     return cmocka_run_group_tests(tests, rig_open, rig_close);

@@ -206,6 +206,21 @@ static void shapes_that_are_known_are_refused_all_the_same(void **state)
     release(&model);
 }
 
+/* What the library does not take, and the runtime does, is the runtime's. */
+static void more_dims_than_are_taken_stay_the_runtimes(void **state)
+{
+    (void)state;
+    bytes model = norm_model("", RMSNORM_FLOAT, 1, "1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,A,8", "8");
+    OrtSession *session;
+    forget_said();
+    expect_good(rig_session(RIG_PROVIDER, &model, NULL, &session));
+    ort->ReleaseSession(session);
+    assert_int_equal(count_said("claims"), 0);
+    assert_true(count_said("leaves SimplifiedLayerNormalization \"the norm\": an input may have more than 16 dims") >
+                0);
+    release(&model);
+}
+
 static void types_of_no_kernel_are_refused_by_name(void **state)
 {
     (void)state;
@@ -407,6 +422,97 @@ static void many_runs_at_once_give_the_same_bits(void **state)
     release(&model);
 }
 
+/* ---- Memory of the caller's -------------------------------------------------------------------- */
+
+static OrtValue *value_at(float *data, int64_t rows, int64_t size)
+{
+    OrtMemoryInfo *memory;
+    OrtValue *value;
+    const int64_t dims[] = {rows, size};
+    expect_good(ort->CreateCpuMemoryInfo(OrtArenaAllocator, OrtMemTypeDefault, &memory));
+    expect_good(ort->CreateTensorWithDataAsOrtValue(memory, data, (size_t)(rows * size) * sizeof *data, dims, 2,
+                                                    ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT, &value));
+    ort->ReleaseMemoryInfo(memory);
+    return value;
+}
+
+/* y = norm(x + skip), where x has x_rows rows, skip and y have `rows`; y lies `offset` elements after skip. */
+static OrtStatus *run_at(OrtSession *session, float *data, int64_t x_rows, int64_t rows, int64_t size, int64_t offset)
+{
+    static const char *const names[] = {"x", "skip", "y"};
+    OrtValue *values[] = {value_at(data, x_rows, size), value_at(data + 2 * rows * size, rows, size),
+                          value_at(data + 2 * rows * size + offset, rows, size)};
+    OrtStatus *const status =
+        ort->Run(session, NULL, names, (const OrtValue *const *)values, 2, names + 2, 1, values + 2);
+    for (size_t i = 0; i < 3; i++) {
+        ort->ReleaseValue(values[i]);
+    }
+    return status;
+}
+
+static bytes skip_model(bool fused)
+{
+    rmsnorm_tensor gamma = make_tensor(RMSNORM_FLOAT, "4096", 3);
+    bytes graph = {0};
+    if (fused) {
+        bytes node = begin_node("Add", "", "x skip", "sum");
+        field_message(&graph, GRAPH_NODE, &node);
+        node = begin_node("SimplifiedLayerNormalization", "", "sum gamma", "y");
+        field_message(&graph, GRAPH_NODE, &node);
+    } else {
+        put_skip(&graph, "the norm", "x skip gamma", "y");
+    }
+    put_tensor(&graph, "gamma", &gamma);
+    put_value(&graph, GRAPH_INPUT, "x", RMSNORM_FLOAT, "S,4096");
+    put_value(&graph, GRAPH_INPUT, "skip", RMSNORM_FLOAT, "S,4096");
+    put_value(&graph, GRAPH_OUTPUT, "y", RMSNORM_FLOAT, NULL);
+    free(gamma.data);
+    return finish(&graph);
+}
+
+static void check_bound(rig_mode mode, bool fused, int64_t x_rows, int64_t rows)
+{
+    enum { HIDDEN = 4096 };
+    bytes model = skip_model(fused);
+    const size_t count = (size_t)(rows * HIDDEN);
+    rmsnorm_tensor memory = {.dtype = RMSNORM_FLOAT, .rank = 1, .dims = {4 * rows * HIDDEN}};
+    float *const data = memory.data = malloc(4 * count * sizeof(float));
+    float *const before = malloc(4 * count * sizeof(float));
+    assert_non_null(data);
+    assert_non_null(before);
+    fill_tensor(&memory, 7);
+    memcpy(before, data, 4 * count * sizeof(float));
+    OrtSession *session;
+    expect_good(rig_session(mode, &model, NULL, &session));
+    static const int64_t offsets[] = {1, -1, HIDDEN / 2, 4 - HIDDEN};
+    for (size_t i = 0; i < sizeof offsets / sizeof offsets[0]; i++) {
+        expect_status(run_at(session, data, x_rows, rows, HIDDEN, offsets[i]), "overlaps");
+        assert_memory_equal(data, before, 4 * count * sizeof(float)); /* nothing is written */
+    }
+    expect_good(run_at(session, data, x_rows, rows, HIDDEN, (int64_t)count)); /* apart */
+    assert_memory_equal(data, before, 3 * count * sizeof(float));
+    if (x_rows == rows) {
+        expect_good(run_at(session, data, x_rows, rows, HIDDEN, 0)); /* where skip lies */
+        assert_memory_equal(data + 2 * count, data + 3 * count, count * sizeof(float));
+    }
+    ort->ReleaseSession(session);
+    free(data);
+    free(before);
+    release(&model);
+}
+
+static void results_lie_apart_or_where_an_input_lies(void **state)
+{
+    (void)state;
+    for (int64_t rows = 2; rows <= 64; rows *= 32) { /* in the calling thread, and in the pool */
+        check_bound(RIG_PROVIDER, false, rows, rows);
+        check_bound(RIG_COMPILED, false, rows, rows);
+        check_bound(RIG_CUSTOM, false, rows, rows);
+        check_bound(RIG_PROVIDER, true, rows, rows);
+        check_bound(RIG_PROVIDER, true, 1, rows);
+    }
+}
+
 /* ---- The model that the runtime saves --------------------------------------------------------- */
 
 static void the_optimized_model_can_be_saved(void **state)
@@ -451,6 +557,7 @@ int main(void)
         cmocka_unit_test(refusals_name_the_node_and_what_is_allowed),
         cmocka_unit_test(double_statistics_of_an_unknown_kind_stay_the_runtimes),
         cmocka_unit_test(shapes_that_are_known_are_refused_all_the_same),
+        cmocka_unit_test(more_dims_than_are_taken_stay_the_runtimes),
         cmocka_unit_test(types_of_no_kernel_are_refused_by_name),
         cmocka_unit_test(double_statistics_are_never_written_into_float_memory),
         cmocka_unit_test(sessions_share_a_gamma),
@@ -458,6 +565,7 @@ int main(void)
         cmocka_unit_test(both_ways_at_once_are_taken),
         cmocka_unit_test(sessions_come_and_go),
         cmocka_unit_test(many_runs_at_once_give_the_same_bits),
+        cmocka_unit_test(results_lie_apart_or_where_an_input_lies),
         cmocka_unit_test(the_optimized_model_can_be_saved),
     };
     return cmocka_run_group_tests(tests, rig_open, rig_close);
