@@ -72,10 +72,16 @@ static bool is_runnable(const claim *c, const rmsnorm_ir_node *node, const rmsno
     return rmsnorm_infer(op, attributes, inputs, node->input_count, outputs, node->output_count, NULL) == RMSNORM_OK;
 }
 
+/* No operator runs without its first result; the runtime's schema of one spelling lets that pass. */
+static bool has_result(const rmsnorm_ir_node *node)
+{
+    return node->output_count > 0 && node->outputs[0] != RMSNORM_NO_INDEX;
+}
+
 /* A result that nothing asks for is none of a compiled node's. */
 static bool is_wanted(const claim *c, const rmsnorm_ir_node *node)
 {
-    if (node->output_count == 0 || node->outputs[0] == RMSNORM_NO_INDEX) {
+    if (!has_result(node)) {
         return false;
     }
     const rmsnorm_ir_value *const value = rmsnorm_ir_value_at(c->graph.ir, node->outputs[0]);
@@ -311,6 +317,10 @@ static OrtStatus *claim_node(claim *c, size_t index)
         const char *const why = rmsnorm_last_error(); /* it may begin with the node's name */
         const char *const rest = strncmp(why, "node \"", 6) == 0 ? strstr(why, "\": ") : NULL;
         tell(c, "rmsnorm: leaves %s \"%s\": %s", node->op_type, node->name, rest != NULL ? rest + 3 : why);
+        return NULL;
+    }
+    if (!has_result(node)) {
+        tell(c, "rmsnorm: leaves %s \"%s\": its first result is omitted", op->name, node->name);
         return NULL;
     }
     if (is_disabled(c, op)) {

@@ -6,7 +6,7 @@
 
 #include "graph/models.h"
 
-enum { MOST_TENSORS = 8 };
+enum { MOST_TENSORS = 24 };
 
 /* How a session computes norms. */
 typedef enum rig_mode {
@@ -21,9 +21,10 @@ typedef enum rig_mode {
 extern const OrtApi *ort;
 extern OrtEnv *env;
 extern const OrtApiBase *ort_base;
-extern long ort_minor;          /* N of 1.N */
-extern OrtValue *rig_gamma;     /* what sessions share as "gamma", an initializer of their models; NULL: nothing */
-extern const char *rig_save_to; /* where a session writes its optimized model; NULL: nowhere */
+extern long ort_minor;             /* N of 1.N */
+extern OrtValue *rig_gamma;        /* what sessions share as "gamma", an initializer of their models; NULL: nothing */
+extern const char *rig_save_to;    /* where a session writes its optimized model; NULL: nowhere */
+extern bool rig_watches_placement; /* the runtime tells more, and it takes longer */
 
 /* Group fixtures: loads the runtime and registers the plug-in. */
 int rig_open(void **state);
@@ -55,6 +56,8 @@ void run_model(rig_mode mode, const bytes *model, const named *inputs, size_t in
 const char *said(void);
 void forget_said(void);
 size_t count_said(const char *part);
+/* Nodes that the runtime itself placed on the provider, in the last session made while rig_watches_placement. */
+size_t rig_placed(void);
 
 /* ---- Data ------------------------------------------------------------------------------------ */
 
