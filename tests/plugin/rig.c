@@ -14,7 +14,7 @@ const OrtApiBase *ort_base;
 long ort_minor;
 OrtValue *rig_gamma;
 const char *rig_save_to;
-bool rig_watches_placement;
+void (*rig_prepare)(OrtSessionOptions *options);
 
 /* ---- The runtime ----------------------------------------------------------------------------- */
 
@@ -100,6 +100,18 @@ static void use_library(const char *library)
         expect_good(ort->RegisterExecutionProviderLibrary(env, "rmsnorm", library));
         registered = library;
     }
+}
+
+void rig_handed(size_t *calls, size_t *tasks)
+{
+    void *const library = dlopen(compiled_library, RTLD_NOW | RTLD_LOCAL);
+    assert_non_null(library);
+    void (*take)(size_t *, size_t *);
+    void *const symbol = dlsym(library, "take_handed");
+    assert_non_null(symbol);
+    memcpy(&take, &symbol, sizeof take);
+    take(calls, tasks);
+    assert_int_equal(dlclose(library), 0); /* it stays while it is registered */
 }
 
 /* What the runtime allocates once while it starts, and does not release, is none of this project's leaks. */
@@ -192,10 +204,10 @@ OrtStatus *rig_session(rig_mode mode, const bytes *model, const char *option, Or
     if (rig_save_to != NULL) {
         expect_good(ort->SetOptimizedModelFilePath(options, rig_save_to));
     }
-    if (rig_watches_placement) {
-        expect_good(ort->SetSessionLogSeverityLevel(options, ORT_LOGGING_LEVEL_VERBOSE));
-        placed = 0;
+    if (rig_prepare != NULL) {
+        rig_prepare(options);
     }
+    placed = 0;
     OrtStatus *status = NULL;
     if (mode == RIG_AFTER_GPU) {
         status = ort->SessionOptionsAppendExecutionProvider(options, "WebGPU", NULL, NULL, 0);

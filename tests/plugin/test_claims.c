@@ -756,6 +756,11 @@ static void check_model(random_model *m)
     release(&model);
 }
 
+static void tell_placement(OrtSessionOptions *options)
+{
+    expect_good(ort->SetSessionLogSeverityLevel(options, ORT_LOGGING_LEVEL_VERBOSE));
+}
+
 static void check_models(rig_mode mode, unsigned first, unsigned last)
 {
     if (ort_minor <
@@ -763,7 +768,7 @@ static void check_models(rig_mode mode, unsigned first, unsigned last)
         print_message("not run with a runtime before 1.29\n");
         skip();
     }
-    rig_watches_placement = true;
+    rig_prepare = tell_placement;
     for (unsigned i = first; i < last; i++) {
         static random_model m;
         draw_model(&m, i, mode);
@@ -772,7 +777,7 @@ static void check_models(rig_mode mode, unsigned first, unsigned last)
             free(m.values[v].tensor.data);
         }
     }
-    rig_watches_placement = false;
+    rig_prepare = NULL;
     print_message(
         "%u models: %zu norms claimed (%zu fused, %zu compiled), %zu of them refused as they ran, %zu results compared; "
         "nothing claimed in %zu, of which %zu fail, %zu of them before they are looked at\n",
