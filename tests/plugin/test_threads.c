@@ -9,6 +9,13 @@
 
 #include "plugin/rig.h"
 
+/* What the runtime does with threads ThreadSanitizer does not see, as the runtime is built without it, but where tasks are counted. */
+#ifdef __SANITIZE_THREAD__
+static const rig_mode modes[] = {RIG_COMPILED, RIG_COMPILED, RIG_COMPILED};
+#else
+static const rig_mode modes[] = {RIG_PROVIDER, RIG_COMPILED, RIG_CUSTOM};
+#endif
+
 static bytes norm_model(rmsnorm_dtype dtype, const char *gamma_dims, const rmsnorm_tensor *gamma)
 {
     bytes graph = {0}, model = {0};
@@ -148,7 +155,6 @@ static void bits_do_not_depend_on_threads(void **state)
     (void)state;
     static const char *const dims[] = {"96,4096", "1,1048576", "3,65537"}, *const gammas[] = {"4096", "1048576",
                                                                                               "65537"};
-    static const rig_mode modes[] = {RIG_PROVIDER, RIG_COMPILED, RIG_CUSTOM};
     for (size_t i = 0; i < 3; i++) {
         bytes model = norm_model(RMSNORM_FLOAT16, gammas[i], NULL);
         named inputs[] = {{"x", make_tensor(RMSNORM_FLOAT16, dims[i], 1)},
@@ -252,9 +258,7 @@ static void many_runs_of_sessions_that_share_a_gamma(void **state)
     check_many(RIG_COMPILED);
     rig_handed(&calls, &tasks);
     assert_int_equal(calls, WORKERS * RUNS / 2);
-#ifndef __SANITIZE_THREAD__ /* which sees the order of tasks only where they are counted */
-    check_many(RIG_PROVIDER);
-#endif
+    check_many(modes[0]);
 }
 
 int main(void)
