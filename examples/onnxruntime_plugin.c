@@ -1,6 +1,6 @@
-/* onnxruntime.c: a model in ONNX Runtime with the plug-in: register it, choose its device, run, and see what it took.
+/* onnxruntime_plugin.c: a model in ONNX Runtime with the plug-in: register it, choose its device, run, and see what it took.
  *
- * usage: example_onnxruntime RUNTIME PLUGIN MODEL: a libonnxruntime.so.1, librmsnorm_onnxruntime.so by its absolute path, and a model of
+ * usage: example_onnxruntime_plugin RUNTIME PLUGIN MODEL: a libonnxruntime.so.1, librmsnorm_onnxruntime.so by its absolute path, and a model of
  * float tensors with one result; its inputs are 0, 1, 2, ... */
 #include <dlfcn.h>
 #include <onnxruntime_c_api.h>

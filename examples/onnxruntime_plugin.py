@@ -1,9 +1,8 @@
-# onnxruntime.py: a model in ONNX Runtime with the plug-in, as examples/onnxruntime.c.
+# onnxruntime_plugin.py: a model in ONNX Runtime with the plug-in, as examples/onnxruntime_plugin.c.
 #
-# usage: python3 onnxruntime.py PLUGIN MODEL: librmsnorm_onnxruntime.so by its absolute path, and a model of float tensors.
+# usage: python3 onnxruntime_plugin.py PLUGIN MODEL: librmsnorm_onnxruntime.so by its absolute path, and a model of float tensors.
 import sys
 
-sys.path.pop(0)  # this file has the module's name
 import numpy
 import onnxruntime
 
