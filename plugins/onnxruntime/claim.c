@@ -79,10 +79,16 @@ static const char *refuse_call(const claim *c, const rmsnorm_ir_node *node, cons
                : rmsnorm_last_error();
 }
 
+/* No operator runs without its first result; the runtime's schema of one spelling lets that pass. */
+static bool has_result(const rmsnorm_ir_node *node)
+{
+    return node->output_count > 0 && node->outputs[0] != RMSNORM_NO_INDEX;
+}
+
 /* A result that nothing asks for is none of a compiled node's. */
 static bool is_wanted(const claim *c, const rmsnorm_ir_node *node)
 {
-    if (node->output_count == 0 || node->outputs[0] == RMSNORM_NO_INDEX) {
+    if (!has_result(node)) {
         return false;
     }
     const rmsnorm_ir_value *const value = rmsnorm_ir_value_at(c->graph.ir, node->outputs[0]);
@@ -363,6 +369,10 @@ static OrtStatus *claim_node(claim *c, size_t index)
     const char *const why = resolved ? refuse_call(c, node, op, &attributes) : rmsnorm_last_error();
     if (why != NULL) {
         return refuse_node(c, node, kernel, why);
+    }
+    if (!has_result(node)) {
+        tell(c, "rmsnorm: leaves %s \"%s\": its first result is omitted", op->name, node->name);
+        return NULL;
     }
     if (is_disabled(c, op)) {
         tell(c, "rmsnorm: leaves %s \"%s\": the operator is disabled", op->name, node->name);

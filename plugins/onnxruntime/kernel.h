@@ -9,7 +9,7 @@ enum { PLUGIN_SLOTS = 4 };
 #define PLUGIN_OMITTED SIZE_MAX /* no index */
 
 typedef struct plugin_options {
-    size_t threads; /* tasks at a time, at most: cores, or what the option says. The session's own pool runs them */
+    size_t threads; /* that a call is cut for: cores, or what the option says. The session's own pool runs the tasks */
     rmsnorm_isa isa;
     uint32_t disabled; /* bit rmsnorm_operator_kind */
     bool fuse;

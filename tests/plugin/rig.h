@@ -6,7 +6,7 @@
 
 #include "graph/models.h"
 
-enum { MOST_TENSORS = 8 };
+enum { MOST_TENSORS = 24 };
 
 /* How a session computes norms. */
 typedef enum rig_mode {
@@ -23,8 +23,8 @@ extern OrtEnv *env;
 extern const OrtApiBase *ort_base;
 extern long ort_minor;          /* N of 1.N */
 extern OrtValue *rig_gamma;     /* what sessions share as "gamma", an initializer of their models; NULL: nothing */
-extern bool rig_contexts;       /* a session is to write contexts of what is compiled: ep.context_enable */
 extern const char *rig_save_to; /* where a session writes its optimized model; NULL: nowhere */
+extern void (*rig_prepare)(OrtSessionOptions *options); /* what else a session is to have; NULL: nothing */
 
 /* Group fixtures: loads the runtime and registers the plug-in. */
 int rig_open(void **state);
@@ -56,6 +56,11 @@ void run_model(rig_mode mode, const bytes *model, const named *inputs, size_t in
 const char *said(void);
 void forget_said(void);
 size_t count_said(const char *part);
+/* Nodes that the runtime itself placed on the provider, in the last session with a logger at ORT_LOGGING_LEVEL_VERBOSE. */
+size_t rig_placed(void);
+
+/* What nodes in sessions of RIG_COMPILED have handed to the runtime's pool since the last call: calls, and the tasks of all. */
+void rig_handed(size_t *calls, size_t *tasks);
 
 /* ---- Data ------------------------------------------------------------------------------------ */
 

@@ -481,13 +481,19 @@ static void options_change_what_is_claimed(void **state)
     release(&model);
 }
 
+static void want_contexts(OrtSessionOptions *options)
+{
+    expect_good(ort->AddSessionConfigEntry(options, "ep.context_enable", "1"));
+    expect_good(ort->AddSessionConfigEntry(options, "ep.context_file_path", "/tmp/rmsnorm-plugin-context.onnx"));
+}
+
 /* The runtime wants a context of every compiled node, and a norm has none. */
 static void nothing_is_compiled_where_contexts_are_wanted(void **state)
 {
     (void)state;
     bytes model = two_norms();
     OrtSession *session;
-    rig_contexts = true;
+    rig_prepare = want_contexts;
     forget_said();
     expect_good(rig_session(RIG_PROVIDER, &model, NULL, &session));
     ort->ReleaseSession(session);
@@ -499,7 +505,7 @@ static void nothing_is_compiled_where_contexts_are_wanted(void **state)
     expect_good(rig_session(RIG_COMPILED, &model, NULL, &session));
     ort->ReleaseSession(session);
     assert_true(count_said("ep.context_enable wants contexts of such nodes") > 0);
-    rig_contexts = false;
+    rig_prepare = NULL;
     release(&model);
 }
 

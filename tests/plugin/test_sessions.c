@@ -221,6 +221,48 @@ static void more_dims_than_are_taken_stay_the_runtimes(void **state)
     release(&model);
 }
 
+/* A skip node of float16 whose gamma or skip is of a wrong shape: refused alike, as an input and as a constant. */
+static void check_refused(rig_mode mode, const char *name, const char *dims, bool constant)
+{
+    const bool is_gamma = strcmp(name, "gamma") == 0;
+    named inputs[] = {{"x", make_tensor(RMSNORM_FLOAT16, "1,2,8", 1)},
+                      {is_gamma ? "skip" : "gamma", make_tensor(RMSNORM_FLOAT16, is_gamma ? "1,2,8" : "8", 2)},
+                      {name, make_tensor(RMSNORM_FLOAT16, dims, 3)}};
+    named got = {.name = "y"};
+    bytes graph = {0};
+    OrtSession *session;
+    char wanted[128];
+    put_skip(&graph, "the norm", "x skip gamma", "y");
+    put_value(&graph, GRAPH_INPUT, "x", RMSNORM_FLOAT16, "A,B,C");
+    put_value(&graph, GRAPH_INPUT, inputs[1].name, RMSNORM_FLOAT16, is_gamma ? "A,B,C" : "C");
+    if (constant) {
+        put_tensor(&graph, name, &inputs[2].tensor);
+    } else {
+        put_value(&graph, GRAPH_INPUT, name, RMSNORM_FLOAT16, is_gamma ? "G" : "D,E,F");
+    }
+    put_value(&graph, GRAPH_OUTPUT, "y", RMSNORM_FLOAT16, NULL);
+    bytes model = finish(&graph);
+    snprintf(wanted, sizeof wanted, "node \"the norm\": SkipSimplifiedLayerNormalization: %s", name);
+    expect_good(rig_session(mode, &model, NULL, &session));
+    expect_status(rig_run(session, inputs, constant ? 2 : 3, &got, 1), wanted);
+    ort->ReleaseSession(session);
+    release_results(inputs, 3);
+    release(&model);
+}
+
+static void shapes_are_refused_in_constants_as_well(void **state)
+{
+    (void)state;
+    static const rig_mode modes[] = {RIG_PROVIDER, RIG_COMPILED, RIG_CUSTOM};
+    for (size_t m = 0; m < 3; m++) {
+        for (int constant = 0; constant < 2; constant++) {
+            check_refused(modes[m], "gamma", "7", constant != 0);
+            check_refused(modes[m], "skip", "1,3,8", constant != 0);
+            check_refused(modes[m], "skip", "1,0,8", constant != 0);
+        }
+    }
+}
+
 static void types_of_no_kernel_are_refused_by_name(void **state)
 {
     (void)state;
@@ -558,6 +600,7 @@ int main(void)
         cmocka_unit_test(double_statistics_of_an_unknown_kind_stay_the_runtimes),
         cmocka_unit_test(shapes_that_are_known_are_refused_all_the_same),
         cmocka_unit_test(more_dims_than_are_taken_stay_the_runtimes),
+        cmocka_unit_test(shapes_are_refused_in_constants_as_well),
         cmocka_unit_test(types_of_no_kernel_are_refused_by_name),
         cmocka_unit_test(double_statistics_are_never_written_into_float_memory),
         cmocka_unit_test(sessions_share_a_gamma),
