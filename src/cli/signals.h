@@ -14,7 +14,7 @@ typedef enum rmsnorm_cli_patience {
 void rmsnorm_cli_signals_start(void);
 
 /* What was before is to be given to rmsnorm_cli_signals_leave. */
-rmsnorm_cli_patience rmsnorm_cli_signals_enter(rmsnorm_cli_patience patience);
+rmsnorm_cli_patience rmsnorm_cli_signals_enter(rmsnorm_cli_patience wanted);
 /* The code, or RMSNORM_CLI_BAD where a signal came and nothing before has failed: the command goes no further. */
 int rmsnorm_cli_signals_leave(rmsnorm_cli_patience before, int code);
 
