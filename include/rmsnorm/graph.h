@@ -38,6 +38,9 @@ RMSNORM_API void rmsnorm_tensor_file_release(rmsnorm_tensor *tensor);
  * format, it is refused and stays as it is. */
 RMSNORM_API rmsnorm_status rmsnorm_tensor_write(const char *path, const rmsnorm_tensor *tensor, const char *name);
 
+/* Writes a file of these bytes in the same way. Errors: RMSNORM_IO, with the system's reason. */
+RMSNORM_API rmsnorm_status rmsnorm_bytes_write(const char *path, const void *bytes, size_t size);
+
 /* Refuses what rmsnorm_tensor_write would refuse for its path and name alone: no name of a tensor file, a .safetensors
  * file with other tensors. Nothing is written. */
 RMSNORM_API rmsnorm_status rmsnorm_tensor_write_check(const char *path, const char *name);
@@ -138,7 +141,8 @@ typedef enum rmsnorm_data_files {
 typedef struct rmsnorm_document_save_options {
     size_t struct_size;
     rmsnorm_data_files data_files;
-    void (*progress)(void *user, uint64_t done, uint64_t total); /* bytes; NULL: not told */
+    bool (*progress)(void *user, uint64_t done,
+                     uint64_t total); /* bytes; false ends it: RMSNORM_CANCELLED. NULL: not told */
     void *user;
 } rmsnorm_document_save_options;
 #define RMSNORM_DOCUMENT_SAVE_OPTIONS_INIT                                         \

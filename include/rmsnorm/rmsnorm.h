@@ -267,7 +267,8 @@ typedef struct rmsnorm_runner {
     size_t concurrency; /* tasks that run at the same time, at most; 0 counts as 1 */
 } rmsnorm_runner;
 
-/* The runner that comes along: a pool of threads. One pool may serve many threads at once. thread_count 0: one per core. */
+/* The runner that comes along: a pool of threads. One pool may serve many threads at once. thread_count 0: one per core; where
+ * the system gives fewer, the pool has those, and the runner's concurrency tells. */
 typedef struct rmsnorm_pool rmsnorm_pool;
 RMSNORM_API rmsnorm_status rmsnorm_pool_create(size_t thread_count, rmsnorm_pool **pool);
 RMSNORM_API void rmsnorm_pool_destroy(rmsnorm_pool *pool);

@@ -11,6 +11,7 @@
 #include "bench_gpu.h"
 #include "cli.h"
 #include "context.h"
+#include "file.h"
 #include "gpu.h"
 #include "options.h"
 
@@ -222,18 +223,28 @@ static int measure(const bench_case *cases, size_t count, double seconds, bench_
     return RMSNORM_CLI_DONE;
 }
 
-static int write_chart(FILE *file, const char *path, const bench_result *results, size_t count)
+static int write_chart(const char *path, const bench_result *results, size_t count)
 {
-    bench_print_svg(file, results, count);
-    const bool failed = ferror(file) != 0;
-    return fclose(file) != 0 || failed ? rmsnorm_cli_fail("--svg: %s cannot be written", path) : RMSNORM_CLI_DONE;
+    char *text = NULL;
+    size_t length = 0;
+    FILE *const file = open_memstream(&text, &length);
+    bool made = file != NULL;
+    if (made) {
+        bench_print_svg(file, results, count);
+        made = ferror(file) == 0;
+        made = fclose(file) == 0 && made;
+    }
+    const int code = made ? rmsnorm_cli_file_replace(path, text, length)
+                          : rmsnorm_cli_fail("--svg: %s cannot be drawn: %s", path, strerror(errno));
+    free(text);
+    return code;
 }
 
 static int bench(const request *asked, const bench_case *cases, size_t count, bench_printer *print)
 {
-    FILE *const chart = asked->svg != NULL ? fopen(asked->svg, "w") : NULL; /* before minutes of measuring */
-    if (asked->svg != NULL && chart == NULL) {
-        return rmsnorm_cli_fail("--svg: %s cannot be written: %s", asked->svg, strerror(errno));
+    if (asked->svg != NULL &&
+        rmsnorm_cli_file_check(asked->svg) != RMSNORM_CLI_DONE) { /* before minutes of measuring */
+        return RMSNORM_CLI_BAD;
     }
     bench_result *const results = rmsnorm_cli_allocate(count, sizeof *results);
     int code = measure(cases, count, asked->seconds, results);
@@ -244,10 +255,8 @@ static int bench(const request *asked, const bench_case *cases, size_t count, be
             printf("without ONNX Runtime: %s\n", ort->why);
         }
     }
-    if (chart != NULL && code == RMSNORM_CLI_DONE) {
-        code = write_chart(chart, asked->svg, results, count);
-    } else if (chart != NULL) {
-        (void)fclose(chart);
+    if (asked->svg != NULL && code == RMSNORM_CLI_DONE) {
+        code = write_chart(asked->svg, results, count);
     }
     free(results);
     return code;

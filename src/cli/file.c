@@ -11,6 +11,8 @@
 #include <unistd.h>
 
 #include "cli.h"
+#include "rmsnorm/graph.h"
+#include "signals.h"
 
 static int read_stream(FILE *stream, const char *name, size_t limit, char **text, size_t *length)
 {
@@ -60,41 +62,26 @@ int rmsnorm_cli_file_read(const char *path, size_t limit, char **text, size_t *l
     return code;
 }
 
-/* What is there already keeps its permissions. */
-static int write_file(const char *path, const char *replaced, const char *text, size_t length)
+int rmsnorm_cli_file_check(const char *path)
 {
+    const char *slash = strrchr(path, '/');
+    const size_t length = slash == NULL ? 0 : (size_t)(slash - path) + 1;
+    char *folder = rmsnorm_cli_allocate(length + 2, 1);
+    memcpy(folder, length > 0 ? path : ".", length > 0 ? length : 1);
     struct stat status;
-    FILE *stream = fopen(path, "wbx");
-    if (stream == NULL) {
-        return -1;
+    int code = RMSNORM_CLI_DONE;
+    if (stat(path, &status) == 0 ? access(path, W_OK) != 0 : access(folder, W_OK | X_OK) != 0) {
+        code = rmsnorm_cli_fail("%s: cannot be written: %s", path, strerror(errno));
+    } else if (path[0] == '\0' || (stat(path, &status) == 0 && S_ISDIR(status.st_mode))) {
+        code = rmsnorm_cli_fail("'%s' is a directory, the name of a file is needed", path);
     }
-    int result = fwrite(text, 1, length, stream) == length ? 0 : -1;
-    if (stat(replaced, &status) == 0 && fchmod(fileno(stream), status.st_mode & 07777) != 0) {
-        result = -1;
-    }
-    const int error = errno;
-    if (fclose(stream) != 0) {
-        return -1;
-    }
-    errno = error;
-    return result;
+    free(folder);
+    return code;
 }
 
 int rmsnorm_cli_file_replace(const char *path, const char *text, size_t length)
 {
-    char *linked = realpath(path, NULL); /* a symbolic link stays one */
-    const char *target = linked != NULL ? linked : path;
-    const char *slash = strrchr(target, '/');
-    const int folder = slash != NULL ? (int)(slash - target) + 1 : 0;
-    const size_t size = (size_t)folder + 64;
-    char *part = rmsnorm_cli_allocate(size, 1);
-    (void)snprintf(part, size, "%.*s.rmsnorm-%ld.part", folder, target, (long)getpid());
-    int code = RMSNORM_CLI_DONE;
-    if (write_file(part, target, text, length) != 0 || rename(part, target) != 0) {
-        code = rmsnorm_cli_fail("'%s' cannot be written: %s", path, strerror(errno));
-        (void)unlink(part);
-    }
-    free(part);
-    free(linked);
-    return code;
+    const rmsnorm_cli_patience before = rmsnorm_cli_signals_enter(RMSNORM_CLI_NOTED);
+    const rmsnorm_status status = rmsnorm_bytes_write(path, text, length);
+    return rmsnorm_cli_signals_leave(before, status == RMSNORM_OK ? RMSNORM_CLI_DONE : rmsnorm_cli_fail_library());
 }

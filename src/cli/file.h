@@ -8,7 +8,10 @@
  * is refused. */
 int rmsnorm_cli_file_read(const char *path, size_t limit, char **text, size_t *length);
 
-/* Written beside its place and renamed into it, with the permissions of the file it replaces. */
+/* Refuses a place where nothing can be written, before the work that it is for. */
+int rmsnorm_cli_file_check(const char *path);
+
+/* As rmsnorm_bytes_write does, and no signal ends the command meanwhile. */
 int rmsnorm_cli_file_replace(const char *path, const char *text, size_t length);
 
 #endif

@@ -4,24 +4,16 @@
 #include "kernel.h"
 
 #include <inttypes.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "cli.h"
+#include "signals.h"
 #include "text.h"
 
 /* ---- While it is fetched ---------------------------------------------------------------------- */
-
-static volatile sig_atomic_t interrupted;
-
-static void on_interrupt(int number)
-{
-    (void)number;
-    interrupted = 1;
-}
 
 typedef struct display {
     bool terminal, drawn;
@@ -39,30 +31,21 @@ static bool show_progress(void *context, const char *file, uint64_t done, uint64
         fputs("\033[K", stderr);
         shown->drawn = true;
     }
-    return interrupted == 0;
+    return !rmsnorm_cli_signals_came();
 }
 
-static rmsnorm_status fetch(const char *name, rmsnorm_fetch_options *options, char **folder,
-                            char commit[RMSNORM_COMMIT_TEXT])
+static int fetch(const char *name, rmsnorm_fetch_options *options, char **folder, char commit[RMSNORM_COMMIT_TEXT])
 {
-    static const int signals[] = {SIGINT, SIGTERM};
-    struct sigaction before[2];
-    struct sigaction ours = {.sa_handler = on_interrupt};
     display shown = {.terminal = isatty(STDERR_FILENO) == 1};
     options->progress = show_progress;
     options->context = &shown;
-    (void)sigemptyset(&ours.sa_mask);
-    for (size_t i = 0; i < 2; ++i) {
-        (void)sigaction(signals[i], &ours, &before[i]);
-    }
+    const rmsnorm_cli_patience before = rmsnorm_cli_signals_enter(RMSNORM_CLI_ASKED);
     const rmsnorm_status status = rmsnorm_package_fetch(name, options, folder, commit);
-    for (size_t i = 0; i < 2; ++i) {
-        (void)sigaction(signals[i], &before[i], NULL);
-    }
     if (shown.drawn) {
         fputs("\r\033[K", stderr);
     }
-    return status;
+    const int code = status == RMSNORM_OK ? RMSNORM_CLI_DONE : rmsnorm_cli_fail_library();
+    return rmsnorm_cli_signals_leave(before, code);
 }
 
 /* ---- Which ------------------------------------------------------------------------------------ */
@@ -91,7 +74,7 @@ int rmsnorm_cli_kernel_fetch(const rmsnorm_cli_kernel_words *words, char **folde
     options.endpoint = words->endpoint;
     options.cache = words->cache;
     options.offline = words->offline;
-    return fetch(words->name, &options, folder, commit) == RMSNORM_OK ? RMSNORM_CLI_DONE : rmsnorm_cli_fail_library();
+    return fetch(words->name, &options, folder, commit);
 }
 
 int rmsnorm_cli_kernel_folder(const rmsnorm_cli_kernel_words *words, char **folder)

@@ -1,8 +1,6 @@
 /* main.c: rmsnorm: the list of subcommands, and the one place that reports. */
-#define _XOPEN_SOURCE 700
-
 #include <errno.h>
-#include <signal.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +9,7 @@
 
 #include "cli.h"
 #include "options.h"
+#include "signals.h"
 #include "rmsnorm/rmsnorm.h"
 
 static const rmsnorm_cli_command commands[] = {
@@ -80,6 +79,16 @@ static int run(int argc, char **argv)
     return rmsnorm_cli_fail("unknown subcommand '%s', 'rmsnorm --help' lists them", word);
 }
 
+/* A stream that is closed stays unusable, and no file that is opened later gets its number. */
+static void hold_streams(void)
+{
+    for (int stream = 0; stream <= 2; ++stream) {
+        if (fcntl(stream, F_GETFD) < 0) {
+            (void)open("/dev/null", stream == 0 ? O_WRONLY : O_RDONLY);
+        }
+    }
+}
+
 static void *allocate_json(size_t size)
 {
     return rmsnorm_cli_allocate(size, 1);
@@ -87,10 +96,8 @@ static void *allocate_json(size_t size)
 
 int main(int argc, char **argv)
 {
-    (void)signal(SIGPIPE, SIG_IGN); /* a closed pipe becomes a failed write with a sentence */
-#ifdef SIGXFSZ
-    (void)signal(SIGXFSZ, SIG_IGN); /* and so does a file over the limit on sizes */
-#endif
+    rmsnorm_cli_signals_start();
+    hold_streams();
     json_set_alloc_funcs(allocate_json, free);
     int code = run(argc, argv);
     errno = 0;
@@ -98,8 +105,9 @@ int main(int argc, char **argv)
         code = rmsnorm_cli_fail("standard output cannot be written: %s",
                                 errno != 0 ? strerror(errno) : "an earlier write failed");
     }
-    if (code == RMSNORM_CLI_BAD) {
+    if (code == RMSNORM_CLI_BAD && !rmsnorm_cli_signals_broken_pipe()) {
         rmsnorm_cli_report();
     }
+    rmsnorm_cli_signals_end(code);
     return code;
 }

@@ -14,6 +14,7 @@
 
 #include "cli.h"
 #include "rmsnorm/graph.h"
+#include "signals.h"
 #include "text.h"
 
 /* The part of a path that names the file, as rmsnorm_tensor_write takes it; what follows names the format or the tensor. */
@@ -177,6 +178,8 @@ int rmsnorm_cli_outputs_check(const rmsnorm_cli_output *outputs, size_t count, b
 typedef struct staged {
     char *path; /* DIR/.rmsnorm-PID-K.npy:bfloat16; NULL: nothing is staged */
     char *file; /* the file to become */
+    char *old;  /* a second name of what it replaces; NULL: there is none */
+    bool replaces, published;
 } staged;
 
 /* A regular file, or a new one, beside which another can be written. The rest (standard output, devices, pipes) cannot be taken
@@ -228,6 +231,9 @@ static int fail_write(const rmsnorm_cli_output *output, const char *path)
 
 static int write_one(const rmsnorm_cli_output *output, const char *path)
 {
+    if (rmsnorm_cli_signals_came()) {
+        return rmsnorm_cli_fail("interrupted");
+    }
     return rmsnorm_tensor_write(path, output->tensor, output->name) == RMSNORM_OK ? RMSNORM_CLI_DONE
                                                                                   : fail_write(output, path);
 }
@@ -252,15 +258,57 @@ static int stage(const rmsnorm_cli_output *outputs, size_t count, staged *places
     return RMSNORM_CLI_DONE;
 }
 
-static int publish(const rmsnorm_cli_output *output, const staged *place)
+/* A second name for what is there, by which it can come back. */
+static int keep_old(const rmsnorm_cli_output *output, staged *place, size_t index)
 {
     struct stat status;
-    if (stat(place->file, &status) == 0) { /* the permissions stay those of the file that is replaced */
-        (void)chmod(place->path, status.st_mode & 07777);
+    place->replaces = stat(place->file, &status) == 0;
+    if (!place->replaces) {
+        return RMSNORM_CLI_DONE;
     }
-    return rename(place->path, place->file) == 0 ? RMSNORM_CLI_DONE
-                                                 : rmsnorm_cli_fail("output '%s': '%s' cannot be replaced: %s",
-                                                                    output->name, place->file, strerror(errno));
+    const size_t base = base_offset(place->file);
+    const size_t size = base + 64;
+    place->old = rmsnorm_cli_allocate(size, 1);
+    (void)snprintf(place->old, size, "%.*s.rmsnorm-%ld-%zu.old", (int)base, place->file, (long)getpid(), index);
+    (void)unlink(place->old);
+    bool kept = link(place->file, place->old) == 0;
+    if (!kept) {
+        kept = errno == EPERM || errno == EOPNOTSUPP || errno == ENOSYS || errno == EMLINK; /* no links there */
+        free(place->old);
+        place->old = NULL;
+    }
+    /* The permissions stay those of the file that is replaced. */
+    return kept && chmod(place->path, status.st_mode & 07777) == 0
+               ? RMSNORM_CLI_DONE
+               : rmsnorm_cli_fail("output '%s': '%s' cannot be replaced: %s", output->name, place->file,
+                                  strerror(errno));
+}
+
+static int publish(const rmsnorm_cli_output *outputs, size_t count, staged *places)
+{
+    int code = RMSNORM_CLI_DONE;
+    for (size_t i = 0; i < count && code == RMSNORM_CLI_DONE; ++i) {
+        code = places[i].path != NULL ? keep_old(&outputs[i], &places[i], i) : RMSNORM_CLI_DONE;
+    }
+    for (size_t i = 0; i < count && code == RMSNORM_CLI_DONE; ++i) {
+        places[i].published = places[i].path != NULL && rename(places[i].path, places[i].file) == 0;
+        if (places[i].path != NULL && !places[i].published) {
+            code = rmsnorm_cli_fail("output '%s': '%s' cannot be replaced: %s", outputs[i].name, places[i].file,
+                                    strerror(errno));
+        }
+    }
+    return code;
+}
+
+/* After a failure all is as it was before. */
+static void take_back(const staged *place)
+{
+    (void)unlink(place->path);
+    if (place->published && place->old != NULL) {
+        (void)rename(place->old, place->file);
+    } else if (place->published && !place->replaces) {
+        (void)unlink(place->file);
+    }
 }
 
 static int write_staged(const rmsnorm_cli_output *outputs, size_t count)
@@ -268,24 +316,27 @@ static int write_staged(const rmsnorm_cli_output *outputs, size_t count)
     staged *places = rmsnorm_cli_allocate(count, sizeof *places);
     int code = stage(outputs, count, places);
     for (size_t i = 0; i < count; ++i) {
-        if (places[i].path == NULL) {
-            continue;
+        if (places[i].path != NULL) {
+            places[i].path[file_length(places[i].path)] = '\0';
         }
-        places[i].path[file_length(places[i].path)] = '\0';
-        if (code == RMSNORM_CLI_DONE) {
-            code = publish(&outputs[i], &places[i]);
+    }
+    code = code == RMSNORM_CLI_DONE ? publish(outputs, count, places) : code;
+    for (size_t i = 0; i < count; ++i) {
+        if (places[i].path != NULL && code != RMSNORM_CLI_DONE) {
+            take_back(&places[i]);
         }
-        if (code != RMSNORM_CLI_DONE) {
-            (void)unlink(places[i].path);
+        if (places[i].old != NULL) {
+            (void)unlink(places[i].old);
         }
         free(places[i].path);
         free(places[i].file);
+        free(places[i].old);
     }
     free(places);
     return code;
 }
 
-int rmsnorm_cli_outputs_write(const rmsnorm_cli_output *outputs, size_t count, const char *directory)
+static int write_all(const rmsnorm_cli_output *outputs, size_t count, const char *directory)
 {
     const bool made = directory != NULL && mkdir(directory, 0777) == 0;
     if (directory != NULL && !made && errno != EEXIST) {
@@ -305,6 +356,12 @@ int rmsnorm_cli_outputs_write(const rmsnorm_cli_output *outputs, size_t count, c
         (void)rmdir(directory);
     }
     return code;
+}
+
+int rmsnorm_cli_outputs_write(const rmsnorm_cli_output *outputs, size_t count, const char *directory)
+{
+    const rmsnorm_cli_patience before = rmsnorm_cli_signals_enter(RMSNORM_CLI_NOTED);
+    return rmsnorm_cli_signals_leave(before, write_all(outputs, count, directory));
 }
 
 void rmsnorm_cli_outputs_free(rmsnorm_cli_output *outputs, size_t count)

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "cli.h"
 #include "file.h"
@@ -13,6 +14,7 @@
 #include "json.h"
 #include "options.h"
 #include "package.h"
+#include "signals.h"
 #include "starter.h"
 #include "text.h"
 
@@ -55,20 +57,34 @@ static char *make_context(const char *name)
     return text;
 }
 
+static const char ending[] = ".json.jinja";
+
+static bool is_rendered(const rmsnorm_package_file *file)
+{
+    const size_t length = strlen(file->name);
+    return length > strlen(ending) && strcmp(file->name + length - strlen(ending), ending) == 0;
+}
+
+/* To be freed. */
+static char *starter_path(const char *folder, const rmsnorm_package_file *file)
+{
+    char *path = rmsnorm_cli_path_join(folder, file->name);
+    if (is_rendered(file)) {
+        path[strlen(path) - strlen(".jinja")] = '\0';
+    }
+    return path;
+}
+
 static int write_starter(const char *folder, const rmsnorm_package_file *file, const char *context)
 {
-    static const char ending[] = ".json.jinja";
-    const size_t length = strlen(file->name);
-    const bool rendered = length > strlen(ending) && strcmp(file->name + length - strlen(ending), ending) == 0;
-    char *path = rmsnorm_cli_path_join(folder, file->name);
+    char *path = starter_path(folder, file);
     char *text = NULL;
     int code = RMSNORM_CLI_DONE;
-    if (!rendered) {
+    if (!is_rendered(file)) {
         code = rmsnorm_cli_file_replace(path, file->data, file->size);
     } else if (rmsnorm_template_render_json(file->name, file->data, file->size, context, &text) != RMSNORM_OK) {
         code = rmsnorm_cli_fail_library();
     } else { /* a template's last newline is not rendered; the text has room for it in place of its end */
-        path[strlen(path) - strlen(".jinja")] = '\0';
         const size_t size = strlen(text);
         text[size] = '\n';
         code = rmsnorm_cli_file_replace(path, text, size + 1);
@@ -84,16 +100,13 @@ static int make_folder(const char *path)
                                   : rmsnorm_cli_fail("'%s' cannot be made: %s", path, strerror(errno));
 }
 
-/* FOLDER/build/webgpu with the starter's files. */
-static int fill(const char *folder, const char *name)
+/* FOLDER/build/webgpu with the starter's files, and what is drawn from them. */
+static int fill(const char *folder, const char *name, rmsnorm_cli_built *built)
 {
     char *build = rmsnorm_cli_path_join(folder, "build");
     char *inner = rmsnorm_cli_path_join(build, "webgpu");
     char *context = make_context(name);
-    int code = make_folder(folder);
-    if (code == RMSNORM_CLI_DONE) {
-        code = make_folder(build);
-    }
+    int code = make_folder(build);
     if (code == RMSNORM_CLI_DONE) {
         code = make_folder(inner);
     }
@@ -103,17 +116,47 @@ static int fill(const char *folder, const char *name)
     free(context);
     free(inner);
     free(build);
-    return code;
+    return code == RMSNORM_CLI_DONE ? rmsnorm_cli_package_seal(folder, true, built) : code;
+}
+
+/* All that `fill` makes, and the folder. */
+static void take_back(const char *folder)
+{
+    char *build = rmsnorm_cli_path_join(folder, "build");
+    char *inner = rmsnorm_cli_path_join(build, "webgpu");
+    char *card = rmsnorm_cli_path_join(folder, "README.md");
+    for (size_t i = 0; i < rmsnorm_cli_starter_count; ++i) {
+        char *path = starter_path(inner, &rmsnorm_cli_starter[i]);
+        (void)unlink(path);
+        free(path);
+    }
+    (void)unlink(card);
+    (void)rmdir(inner);
+    (void)rmdir(build);
+    (void)rmdir(folder);
+    free(card);
+    free(inner);
+    free(build);
+}
+
+static int make(const char *folder, const char *name, rmsnorm_cli_built *built)
+{
+    const rmsnorm_cli_patience before = rmsnorm_cli_signals_enter(RMSNORM_CLI_NOTED);
+    int code = make_folder(folder);
+    if (code == RMSNORM_CLI_DONE) {
+        code = fill(folder, name, built);
+        if (code != RMSNORM_CLI_DONE) {
+            take_back(folder);
+        }
+    }
+    return rmsnorm_cli_signals_leave(before, code);
 }
 
 static int start(const char *name, const char *into, bool json)
 {
     rmsnorm_cli_built built;
     char *folder = into != NULL ? rmsnorm_cli_path_join(into, name) : rmsnorm_cli_path_join(".", name);
-    int code = fill(folder, name);
-    if (code == RMSNORM_CLI_DONE) {
-        code = rmsnorm_cli_package_seal(folder, true, &built);
-    }
+    const int code = make(folder, name, &built);
     if (code == RMSNORM_CLI_DONE && json) {
         json_t *root = json_object();
         (void)json_object_set_new(root, "folder", rmsnorm_cli_json_text(folder));

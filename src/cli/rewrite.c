@@ -7,6 +7,7 @@
 #include "cli.h"
 #include "findings.h"
 #include "json.h"
+#include "signals.h"
 #include "text.h"
 #include "verify.h"
 
@@ -162,6 +163,12 @@ static int verify(const rmsnorm_ir *ir, int64_t opset, const rmsnorm_cli_args *a
     return code;
 }
 
+static bool may_go_on(void *user, uint64_t done, uint64_t total)
+{
+    (void)user, (void)done, (void)total;
+    return !rmsnorm_cli_signals_came();
+}
+
 static int rewrite_open(const rmsnorm_cli_rewrite *rewrite, rmsnorm_document *document, const rmsnorm_cli_args *args)
 {
     rmsnorm_ir *ir = rmsnorm_document_ir(document);
@@ -176,8 +183,12 @@ static int rewrite_open(const rmsnorm_cli_rewrite *rewrite, rmsnorm_document *do
     if (!rewrite->dry_run && !refused) {
         rmsnorm_document_save_options options = RMSNORM_DOCUMENT_SAVE_OPTIONS_INIT;
         options.data_files = rewrite->data_files;
-        if (rmsnorm_document_save(document, rewrite->output, &options) != RMSNORM_OK) {
-            return rmsnorm_cli_fail_library();
+        options.progress = may_go_on;
+        const rmsnorm_cli_patience before = rmsnorm_cli_signals_enter(RMSNORM_CLI_NOTED);
+        const rmsnorm_status status = rmsnorm_document_save(document, rewrite->output, &options);
+        const int code = status == RMSNORM_OK ? RMSNORM_CLI_DONE : rmsnorm_cli_fail_library();
+        if (rmsnorm_cli_signals_leave(before, code) != RMSNORM_CLI_DONE) {
+            return RMSNORM_CLI_BAD;
         }
     }
     const bool piped = !rewrite->dry_run && strcmp(rewrite->output, "-") == 0;

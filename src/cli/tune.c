@@ -5,7 +5,6 @@
 
 #include <errno.h>
 #include <math.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +16,7 @@
 #include "context.h"
 #include "folder.h"
 #include "gpu.h"
+#include "signals.h"
 
 enum { DEVICE = 1, ADAPTER, OUTPUT, SHAPE, TIME, AGAIN };
 
@@ -67,15 +67,8 @@ typedef struct session {
 
 /* ---- Stopping and progress ------------------------------------------------------------------- */
 
-static volatile sig_atomic_t interrupted;
 static double deadline = INFINITY; /* of the one tuning that a process does */
 static size_t case_count, case_index;
-
-static void on_signal(int number)
-{
-    (void)number;
-    interrupted = 1;
-}
 
 static double now(void)
 {
@@ -86,7 +79,7 @@ static double now(void)
 
 static bool stopped(void)
 {
-    return interrupted != 0 || now() > deadline;
+    return rmsnorm_cli_signals_came() || now() > deadline;
 }
 
 static void clear_progress(void)
@@ -189,6 +182,13 @@ static int name_class(rmsnorm_cli_tune_result *result)
                : rmsnorm_cli_fail_library();
 }
 
+static int save(const rmsnorm_tuning *tuning)
+{
+    const rmsnorm_cli_patience before = rmsnorm_cli_signals_enter(RMSNORM_CLI_NOTED);
+    const rmsnorm_status status = rmsnorm_tuning_save(tuning);
+    return rmsnorm_cli_signals_leave(before, status == RMSNORM_OK ? RMSNORM_CLI_DONE : rmsnorm_cli_fail_library());
+}
+
 static int tune_case(session *all, rmsnorm_cli_tune_result *result)
 {
     static const rmsnorm_cli_tune_watch watch = {stopped, show_progress};
@@ -203,9 +203,10 @@ static int tune_case(session *all, rmsnorm_cli_tune_result *result)
     }
     rmsnorm_cli_tune_data_close(&data);
     if (code == RMSNORM_CLI_DONE && result->state == RMSNORM_CLI_TUNE_DONE &&
-        (rmsnorm_tuning_put(all->tuning, &all->adapter, result->request_class, &result->choice) != RMSNORM_OK ||
-         rmsnorm_tuning_save(all->tuning) != RMSNORM_OK)) {
+        rmsnorm_tuning_put(all->tuning, &all->adapter, result->request_class, &result->choice) != RMSNORM_OK) {
         code = rmsnorm_cli_fail_library();
+    } else if (code == RMSNORM_CLI_DONE && result->state == RMSNORM_CLI_TUNE_DONE) {
+        code = save(all->tuning);
     }
     return code;
 }
@@ -243,7 +244,7 @@ static int report(const session *all, bool json)
         wrong = wrong || all->results[i].state == RMSNORM_CLI_TUNE_WRONG;
     }
     (json ? rmsnorm_cli_tune_print_json : rmsnorm_cli_tune_print_text)(&all->adapter, path, all->results, all->count);
-    if (interrupted != 0) {
+    if (rmsnorm_cli_signals_came()) {
         return rmsnorm_cli_fail("interrupted; what was finished is in %s, and the next tuning goes on from there",
                                 path);
     }
@@ -286,7 +287,9 @@ static int tune(const request *asked, const rmsnorm_cli_args *args)
     }
     if (code == RMSNORM_CLI_DONE) {
         rmsnorm_webgpu_describe(all.webgpu, &all.adapter);
+        const rmsnorm_cli_patience before = rmsnorm_cli_signals_enter(RMSNORM_CLI_ASKED);
         code = tune_all(&all);
+        (void)rmsnorm_cli_signals_enter(before); /* the report says what came of it */
     }
     if (code == RMSNORM_CLI_DONE) {
         code = report(&all, args->json);
@@ -335,9 +338,6 @@ static int start(const request *asked, const rmsnorm_cli_args *args)
     if (!rmsnorm_cli_gpu_wanted(&asked->gpu)) {
         return rmsnorm_cli_fail("tune is for GPUs, write rmsnorm tune --device webgpu");
     }
-    const struct sigaction action = {.sa_handler = on_signal, .sa_flags = (int)SA_RESETHAND};
-    (void)sigaction(SIGINT, &action, NULL);
-    (void)sigaction(SIGTERM, &action, NULL);
     deadline = asked->seconds > 0 ? now() + asked->seconds : (double)INFINITY;
     return tune(asked, args);
 }

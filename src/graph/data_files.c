@@ -19,12 +19,12 @@
 /* Between two reports. */
 #define STEP ((uint64_t)64 << 20)
 
-void rmsnorm_advance_by(rmsnorm_advance *advance, uint64_t bytes)
+rmsnorm_status rmsnorm_advance_by(rmsnorm_advance *advance, uint64_t bytes, const char *path)
 {
     advance->done += bytes;
-    if (advance->report != NULL) {
-        advance->report(advance->user, advance->done, advance->total);
-    }
+    RMSNORM_CHECK(advance->report == NULL || advance->report(advance->user, advance->done, advance->total),
+                  RMSNORM_CANCELLED, "%s: writing was cancelled", rmsnorm_file_display(path));
+    return RMSNORM_OK;
 }
 
 /* ---- What is there --------------------------------------------------------------------------- */
@@ -245,7 +245,7 @@ static rmsnorm_status copy_data(void *content, int descriptor, const char *path)
             return rmsnorm_fail(RMSNORM_IO, "%s: cannot be written: its original cannot be read: %s",
                                 rmsnorm_file_display(path), strerror(errno));
         }
-        rmsnorm_advance_by(c->advance, data + step - at);
+        RMSNORM_TRY(rmsnorm_advance_by(c->advance, data + step - at, path));
         at = data + step;
     }
     return ftruncate(descriptor, (off_t)size) == 0 ? RMSNORM_OK : rmsnorm_output_fail(path);
@@ -269,13 +269,13 @@ static rmsnorm_status make_one(rmsnorm_data_move *move, size_t index, rmsnorm_ad
         return rmsnorm_output_fail(location);
     }
     RMSNORM_TRY(make_folders(move, path));
-    if (move->mode == RMSNORM_DATA_FILES_LINK && make_link(move->document, location, path)) {
-        rmsnorm_advance_by(advance, file->mark.size);
-    } else {
+    const bool linked = move->mode == RMSNORM_DATA_FILES_LINK && make_link(move->document, location, path);
+    if (!linked) {
         copying content = {file, advance};
         RMSNORM_TRY(rmsnorm_output_make_new(path, copy_data, &content));
     }
-    return note_made(move, path);
+    RMSNORM_TRY(note_made(move, path));
+    return linked ? rmsnorm_advance_by(advance, file->mark.size, path) : RMSNORM_OK;
 }
 
 rmsnorm_status rmsnorm_data_move_make(rmsnorm_data_move *move, const char *path, rmsnorm_advance *advance)

@@ -6,11 +6,12 @@
 
 /* Bytes done and in all, told on as they change. */
 typedef struct rmsnorm_advance {
-    void (*report)(void *user, uint64_t done, uint64_t total); /* may be NULL */
+    bool (*report)(void *user, uint64_t done, uint64_t total); /* may be NULL */
     void *user;
     uint64_t done, total;
 } rmsnorm_advance;
-void rmsnorm_advance_by(rmsnorm_advance *advance, uint64_t bytes);
+/* RMSNORM_CANCELLED when the one who is told wants no more; path is for the sentence. */
+rmsnorm_status rmsnorm_advance_by(rmsnorm_advance *advance, uint64_t bytes, const char *path);
 
 typedef struct rmsnorm_data_move {
     rmsnorm_document *document;

@@ -6,6 +6,7 @@
 #include "graph/bytes.h"
 #include "graph/file.h"
 #include "operator/error.h"
+#include "rmsnorm/graph.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -91,6 +92,14 @@ static int directory_length(const char *target)
     return slash != NULL ? (int)(slash - target) + 1 : 0;
 }
 
+/* Gives an open file a name that nobody has. False: errno tells. */
+static bool link_open(int descriptor, const char *name)
+{
+    char self[40];
+    snprintf(self, sizeof self, "/proc/self/fd/%d", descriptor);
+    return linkat(AT_FDCWD, self, AT_FDCWD, name, AT_SYMLINK_FOLLOW) == 0;
+}
+
 /* Finds a name in the directory of target that nobody else has, for a file that is made or, when descriptor is one, for that
  * file. The descriptor, or -1: errno tells. */
 static int name_beside(const char *target, int descriptor, char *name, size_t size)
@@ -102,11 +111,9 @@ static int name_beside(const char *target, int descriptor, char *name, size_t si
             errno = ENAMETOOLONG;
             return -1;
         }
-        char self[40];
-        snprintf(self, sizeof self, "/proc/self/fd/%d", descriptor);
-        const int named = descriptor < 0 ? open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666)
-                          : linkat(AT_FDCWD, self, AT_FDCWD, name, AT_SYMLINK_FOLLOW) == 0 ? descriptor
-                                                                                           : -1;
+        const int named = descriptor < 0                ? open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666)
+                          : link_open(descriptor, name) ? descriptor
+                                                        : -1;
         if (named >= 0 || errno != EEXIST) {
             return named;
         }
@@ -169,14 +176,19 @@ static rmsnorm_status write_beside(const char *target, const struct stat *replac
     if (status == RMSNORM_OK && replaced != NULL && fchmod(descriptor, replaced->st_mode & 07777) != 0) {
         status = rmsnorm_output_fail(target);
     }
-    if (status == RMSNORM_OK && name[0] == '\0' && name_beside(target, descriptor, name, sizeof name) < 0) {
+    /* One step where nobody has the name. */
+    const bool linked = status == RMSNORM_OK && name[0] == '\0' && link_open(descriptor, target);
+    if (linked) {
+        snprintf(name, sizeof name, "%s", target);
+    } else if (status == RMSNORM_OK && name[0] == '\0' &&
+               (errno != EEXIST || name_beside(target, descriptor, name, sizeof name) < 0)) {
         status = rmsnorm_output_fail(target);
         name[0] = '\0';
     }
     if (close(descriptor) != 0 && status == RMSNORM_OK) {
         status = rmsnorm_output_fail(target);
     }
-    if (status == RMSNORM_OK && !name_it(name, target)) {
+    if (status == RMSNORM_OK && !linked && !name_it(name, target)) {
         status = errno == EEXIST ? rmsnorm_fail(RMSNORM_INVALID_ARGUMENT, "%s: is there already, and is not replaced",
                                                 rmsnorm_file_display(target))
                                  : rmsnorm_output_fail(target);
@@ -217,6 +229,26 @@ rmsnorm_status rmsnorm_output_make(const char *path, rmsnorm_output_writer write
 rmsnorm_status rmsnorm_output_make_new(const char *path, rmsnorm_output_writer writer, void *content)
 {
     return write_beside(path, NULL, appear, writer, content);
+}
+
+/* ---- Bytes ----------------------------------------------------------------------------------- */
+
+typedef struct plain_content {
+    const uint8_t *bytes;
+    size_t size;
+} plain_content;
+
+static rmsnorm_status write_plain(void *content, int descriptor, const char *path)
+{
+    const plain_content *const c = content;
+    return rmsnorm_file_write(descriptor, c->bytes, c->size) ? RMSNORM_OK : rmsnorm_output_fail(path);
+}
+
+rmsnorm_status rmsnorm_bytes_write(const char *path, const void *bytes, size_t size)
+{
+    RMSNORM_CHECK(path != NULL && path[0] != '\0', RMSNORM_INVALID_ARGUMENT, "rmsnorm_bytes_write: the path is empty");
+    plain_content content = {bytes, size};
+    return rmsnorm_output_make(path, write_plain, &content);
 }
 
 /* ---- Tensors --------------------------------------------------------------------------------- */

@@ -26,9 +26,9 @@ static rmsnorm_status flush(saving *s)
     if (!rmsnorm_file_write(s->descriptor, s->gathered, s->used)) {
         return rmsnorm_output_fail(s->path);
     }
-    rmsnorm_advance_by(&s->advance, s->used);
+    const size_t written = s->used;
     s->used = 0;
-    return RMSNORM_OK;
+    return rmsnorm_advance_by(&s->advance, written, s->path);
 }
 
 static rmsnorm_status write_memory(saving *s, const uint8_t *bytes, uint64_t size)
@@ -38,7 +38,7 @@ static rmsnorm_status write_memory(saving *s, const uint8_t *bytes, uint64_t siz
         if (!rmsnorm_file_write(s->descriptor, bytes + done, (size_t)step)) {
             return rmsnorm_output_fail(s->path);
         }
-        rmsnorm_advance_by(&s->advance, step);
+        RMSNORM_TRY(rmsnorm_advance_by(&s->advance, step, s->path));
         done += step;
     }
     return RMSNORM_OK;
@@ -61,7 +61,7 @@ static rmsnorm_status write_span(saving *s, uint64_t at, uint64_t size)
         default:
             return rmsnorm_fail(RMSNORM_IO, "%s: cannot be read: %s", s->input->file, strerror(errno));
         }
-        rmsnorm_advance_by(&s->advance, step);
+        RMSNORM_TRY(rmsnorm_advance_by(&s->advance, step, s->path));
         done += step;
     }
     return RMSNORM_OK;

@@ -57,7 +57,7 @@ static rmsnorm_status write_file(rmsnorm_exchange *exchange, const char *data, s
         if (count < 0 && errno == EINTR) {
             continue;
         }
-        if (count < 0) {
+        if (count <= 0) {
             return fail_write(exchange);
         }
         data += count;

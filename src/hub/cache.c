@@ -173,12 +173,26 @@ rmsnorm_status rmsnorm_cache_lock(const rmsnorm_cache *cache, const char *etag, 
 
 /* ---- Refs ------------------------------------------------------------------------------------- */
 
+static ssize_t read_small(int file, char *text, size_t size)
+{
+    size_t length = 0;
+    ssize_t count = 1;
+    while (length < size && count != 0) {
+        count = read(file, text + length, size - length);
+        if (count < 0 && errno != EINTR) {
+            return -1;
+        }
+        length += count > 0 ? (size_t)count : 0;
+    }
+    return (ssize_t)length;
+}
+
 rmsnorm_status rmsnorm_cache_get_ref(const rmsnorm_cache *cache, const char *branch, char commit[RMSNORM_COMMIT_TEXT])
 {
     char text[RMSNORM_COMMIT_TEXT + 1] = "";
     const int refs = rmsnorm_cache_enter(cache->folder, "refs", false);
     const int file = refs >= 0 ? openat(refs, branch, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK) : -1;
-    const ssize_t length = file >= 0 ? read(file, text, sizeof text - 1) : -1;
+    const ssize_t length = file >= 0 ? read_small(file, text, sizeof text - 1) : -1;
     rmsnorm_status status = RMSNORM_OK;
     if (length < 0) {
         status = rmsnorm_cache_fail(cache, branch, "read");

@@ -70,7 +70,7 @@ static rmsnorm_status fill(const rmsnorm_cache *cache, int folder, const rmsnorm
 static rmsnorm_status name_spare(const rmsnorm_cache *cache, int build)
 {
     bool done = renameat(build, SPARE, build, FOLDER) == 0;
-    if (!done) {
+    if (!done && (errno == ENOTEMPTY || errno == EEXIST || errno == ENOTDIR)) { /* something is there */
         done = exchange(build, SPARE, FOLDER);
         if (!done && rmsnorm_store_remove(build, OLD) && renameat(build, FOLDER, build, OLD) == 0) {
             done = renameat(build, SPARE, build, FOLDER) == 0;

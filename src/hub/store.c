@@ -25,7 +25,7 @@ static bool write_all(int file, const char *data, size_t size)
         if (count < 0 && errno == EINTR) {
             continue;
         }
-        if (count < 0) {
+        if (count <= 0) {
             return false;
         }
         data += count;
@@ -161,8 +161,8 @@ static rmsnorm_status copy_blob(const rmsnorm_cache *cache, const char *etag, in
     const int from = rmsnorm_cache_open_blob(cache, etag, false);
     const int to = from >= 0 ? openat(cache->blobs, SPARE, MAKE | O_EXCL, 0666) : -1;
     bool written = to >= 0;
-    while (written && (count = read(from, data, sizeof data)) > 0) {
-        written = write_all(to, data, (size_t)count);
+    while (written && ((count = read(from, data, sizeof data)) > 0 || (count < 0 && errno == EINTR))) {
+        written = count < 0 || write_all(to, data, (size_t)count);
     }
     const rmsnorm_status status = to >= 0 ? name_spare(cache, to, written && count == 0, folder, name)
                                           : rmsnorm_cache_fail(cache, name, "written");

@@ -228,48 +228,74 @@ rmsnorm_status rmsnorm_tuning_put(rmsnorm_tuning *tuning, const rmsnorm_adapter 
 
 /* ---- Writing --------------------------------------------------------------------------------- */
 
-/* The folders above the file. */
-static void make_folders(const char *path)
+/* The folders above the file. 0, or what the system had against one. */
+static int make_folders(const char *path)
 {
     char part[4096];
     for (size_t i = 1; path[i] != '\0' && i < sizeof part; i++) {
         if (path[i] == '/') {
             memcpy(part, path, i);
             part[i] = '\0';
-            (void)mkdir(part, 0777); /* what is wrong shows when the file is made */
+            const int reason = mkdir(part, 0777) != 0 ? errno : 0;
+            if (reason != 0 && access(part, F_OK) != 0) {
+                return reason;
+            }
         }
     }
+    return 0;
+}
+
+static bool write_all(int descriptor, const char *text, size_t size)
+{
+    while (size > 0) {
+        const ssize_t count = write(descriptor, text, size);
+        if (count < 0 && errno == EINTR) {
+            continue;
+        }
+        if (count <= 0) {
+            return false;
+        }
+        text += count;
+        size -= (size_t)count;
+    }
+    return true;
 }
 
 /* 0, or what the system had against it. */
 static int write_file(const rmsnorm_tuning *tuning, int descriptor)
 {
-    FILE *const file = fdopen(descriptor, "wb");
-    if (file == NULL) {
-        const int reason = errno;
-        close(descriptor);
-        return reason;
+    char *const text = json_dumps(tuning->root, JSON_INDENT(2) | JSON_SORT_KEYS);
+    const bool written = text != NULL && write_all(descriptor, text, strlen(text)) && write_all(descriptor, "\n", 1) &&
+                         fsync(descriptor) == 0 && fchmod(descriptor, 0644) == 0;
+    const int reason = written ? 0 : text == NULL ? ENOMEM : errno;
+    free(text);
+    return close(descriptor) == 0 || reason != 0 ? reason : errno;
+}
+
+/* 0, or what the system had against it. */
+static int replace_file(const rmsnorm_tuning *tuning)
+{
+    char temporary[4200];
+    snprintf(temporary, sizeof temporary, "%s.XXXXXX", tuning->path);
+    const int descriptor = mkstemp(temporary);
+    if (descriptor < 0) {
+        return errno;
     }
-    errno = 0;
-    const bool written = json_dumpf(tuning->root, file, JSON_INDENT(2) | JSON_SORT_KEYS) == 0 &&
-                         fputc('\n', file) != EOF && fflush(file) == 0 && fsync(descriptor) == 0 &&
-                         fchmod(descriptor, 0644) == 0;
-    const int reason = written ? 0 : errno != 0 ? errno : EIO;
-    return fclose(file) == 0 || reason != 0 ? reason : errno;
+    int reason = write_file(tuning, descriptor);
+    if (reason == 0 && rename(temporary, tuning->path) != 0) {
+        reason = errno;
+    }
+    if (reason != 0) {
+        (void)unlink(temporary);
+    }
+    return reason;
 }
 
 rmsnorm_status rmsnorm_tuning_save(const rmsnorm_tuning *tuning)
 {
-    char temporary[4200];
-    make_folders(tuning->path);
-    snprintf(temporary, sizeof temporary, "%s.XXXXXX", tuning->path);
-    const int descriptor = mkstemp(temporary);
-    int reason = descriptor < 0 ? errno : write_file(tuning, descriptor);
-    if (reason == 0 && rename(temporary, tuning->path) != 0) {
-        reason = errno;
-    }
-    if (reason != 0 && descriptor >= 0) {
-        (void)unlink(temporary);
+    int reason = make_folders(tuning->path);
+    if (reason == 0) {
+        reason = replace_file(tuning);
     }
     RMSNORM_CHECK(reason == 0, RMSNORM_IO, "tuning: %s cannot be written: %s", tuning->path, strerror(reason));
     return RMSNORM_OK;

@@ -264,14 +264,15 @@ static void expect_content(const char *name, const char *text)
 
 typedef struct seen {
     uint64_t done, total;
-    size_t calls;
+    size_t calls, most; /* most 0: no end to them */
 } seen;
 
-static void see(void *user, uint64_t done, uint64_t total)
+static bool see(void *user, uint64_t done, uint64_t total)
 {
     seen *const s = user;
     assert_true(done >= s->done && done <= total);
-    *s = (seen){done, total, s->calls + 1};
+    *s = (seen){done, total, s->calls + 1, s->most};
+    return s->most == 0 || s->calls < s->most;
 }
 
 static rmsnorm_status save_to(const char *path, rmsnorm_data_files mode, seen *told)
@@ -300,6 +301,31 @@ static void remove_input(void)
 {
     static const char *const names[] = {"in/deep/w.bin", "in/deep", "in/m.onnx", "in", "out"};
     remove_all(names, 5);
+}
+
+static void test_cancelled_saving_leaves_nothing(void **state)
+{
+    (void)state;
+    make_input();
+    seen all = {0};
+    assert_int_equal(save_to(path_of("out/m.onnx"), RMSNORM_DATA_FILES_COPY, &all), RMSNORM_OK);
+    static const char *const names[] = {"out/deep/w.bin", "out/deep", "out/m.onnx"};
+    for (size_t i = 0; i < 3; i++) {
+        assert_int_equal(remove(path_of(names[i])), 0);
+    }
+    assert_true(all.calls > 1);
+    for (size_t most = 1; most <= all.calls; most++) {
+        for (int mode = RMSNORM_DATA_FILES_COPY; mode <= RMSNORM_DATA_FILES_LINK; mode++) {
+            struct stat there;
+            seen some = {.most = most};
+            expect_refusal(save_to(path_of("out/m.onnx"), (rmsnorm_data_files)mode, &some), RMSNORM_CANCELLED,
+                           "writing was cancelled");
+            assert_int_equal(stat(path_of("out"), &there), 0);
+            assert_int_equal(rmdir(path_of("out")), 0); /* it is empty */
+            make_folder("out");
+        }
+    }
+    remove_input();
 }
 
 static void test_data_files_go_where_the_model_goes(void **state)
@@ -487,6 +513,7 @@ int main(void)
         cmocka_unit_test(test_elements_are_read_from_their_place),
         cmocka_unit_test(test_a_linked_model_may_link_to_what_lies_beside_it),
         cmocka_unit_test(test_shared_data_are_not_read_without_end),
+        cmocka_unit_test(test_cancelled_saving_leaves_nothing),
         cmocka_unit_test(test_data_files_go_where_the_model_goes),
         cmocka_unit_test(test_a_data_file_of_other_content_is_not_replaced),
         cmocka_unit_test(test_a_model_does_not_replace_its_data),
