@@ -9,7 +9,7 @@
 typedef enum rmsnorm_keeping {
     KEPT_NOT,
     KEPT_IN_OUTPUT, /* floats: in the sum output, or else in the output, which the second pass overwrites */
-    KEPT_ASIDE      /* narrow rows of up to RMSNORM_KEPT_MAXIMUM elements: as floats on the stack */
+    KEPT_ASIDE /* narrow rows of up to RMSNORM_KEPT_MAXIMUM elements: as floats on the stack. With a step of its own for large calls */
 } rmsnorm_keeping;
 
 #define RMSNORM_KEPT_MAXIMUM 4096

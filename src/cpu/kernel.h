@@ -75,6 +75,8 @@ typedef struct rmsnorm_kernels {
                                                                      * narrow, or as widen leaves it */
     rmsnorm_widen_kernel *widen[TYPE_COUNT];
     rmsnorm_step_kernel
+        *step_kept[TYPE_COUNT][RESIDUAL_COUNT]; /* scales r as sum_kept left it, and leaves the next there */
+    rmsnorm_step_kernel
         *step[FORM_COUNT][TYPE_COUNT][TYPE_COUNT][RESIDUAL_COUNT][2][2]; /* by T, V; ... ; past the cache */
 } rmsnorm_kernels;
 

@@ -46,18 +46,25 @@
     {                                                                                                            \
         scale(ONCE, type, type, residual, false, false, sum, row, gamma, gamma_step, inv, begin, end);           \
     }
-#define STEP(form, type_x, type_y, residual, sum)                                                             \
-    static rmsnorm_sum step_##form##_##type_x##_##type_y##_##residual##_##sum(                                \
-        const rmsnorm_row *row, const void *gamma, int64_t gamma_step, double inv, const rmsnorm_row *next,   \
-        const rmsnorm_row *ahead, int64_t n)                                                                  \
-    {                                                                                                         \
-        return step(form, type_x, type_y, residual, sum, false, row, gamma, gamma_step, inv, next, ahead, n); \
-    }                                                                                                         \
-    static rmsnorm_sum stream_##form##_##type_x##_##type_y##_##residual##_##sum(                              \
-        const rmsnorm_row *row, const void *gamma, int64_t gamma_step, double inv, const rmsnorm_row *next,   \
-        const rmsnorm_row *ahead, int64_t n)                                                                  \
-    {                                                                                                         \
-        return step(form, type_x, type_y, residual, sum, true, row, gamma, gamma_step, inv, next, ahead, n);  \
+#define STEP(form, type_x, type_y, residual, sum)                                                                    \
+    static rmsnorm_sum step_##form##_##type_x##_##type_y##_##residual##_##sum(                                       \
+        const rmsnorm_row *row, const void *gamma, int64_t gamma_step, double inv, const rmsnorm_row *next,          \
+        const rmsnorm_row *ahead, int64_t n)                                                                         \
+    {                                                                                                                \
+        return step(form, type_x, type_y, residual, sum, false, false, row, gamma, gamma_step, inv, next, ahead, n); \
+    }                                                                                                                \
+    static rmsnorm_sum stream_##form##_##type_x##_##type_y##_##residual##_##sum(                                     \
+        const rmsnorm_row *row, const void *gamma, int64_t gamma_step, double inv, const rmsnorm_row *next,          \
+        const rmsnorm_row *ahead, int64_t n)                                                                         \
+    {                                                                                                                \
+        return step(form, type_x, type_y, residual, sum, true, false, row, gamma, gamma_step, inv, next, ahead, n);  \
+    }
+#define STEP_KEPT(type, residual)                                                                                   \
+    static rmsnorm_sum step_kept_##type##_##residual(const rmsnorm_row *row, const void *gamma, int64_t gamma_step, \
+                                                     double inv, const rmsnorm_row *next, const rmsnorm_row *ahead, \
+                                                     int64_t n)                                                     \
+    {                                                                                                               \
+        return step(ONCE, type, type, residual, false, false, true, row, gamma, gamma_step, inv, next, ahead, n);   \
     }
 #include "cpu/kernels.inc"
 
@@ -74,5 +81,6 @@ const rmsnorm_kernels TABLE = {
 #define STEP(form, type_x, type_y, residual, with)                                                          \
     .step[form][type_x][type_y][residual][with] = {step_##form##_##type_x##_##type_y##_##residual##_##with, \
                                                    stream_##form##_##type_x##_##type_y##_##residual##_##with},
+#define STEP_KEPT(type, residual) .step_kept[type][residual] = step_kept_##type##_##residual,
 #include "cpu/kernels.inc"
 };

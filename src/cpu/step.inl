@@ -64,11 +64,22 @@ INLINE int64_t next_group(places *all)
     return i;
 }
 
+/* A group of the next row. */
+INLINE void add_next(bool chains, rmsnorm_type type, rmsnorm_residual residual, bool keep, const rmsnorm_row *next,
+                     int64_t i, vf *chain, vw *lanes)
+{
+    if (chains) {
+        add_link(type, residual, keep, next, i, RMSNORM_LANES, chain);
+    } else {
+        add_exact(type, residual, keep, next, i, RMSNORM_LANES, lanes);
+    }
+}
+
 /* Scales a row while it sums the next one: reading from memory and writing to it overlap. The sum is that of the sum kernels:
- * the same links, chains and lanes. */
+ * the same links, chains and lanes. kept: a group of r is taken from where that of the next row is put then. */
 INLINE rmsnorm_sum step(rmsnorm_form form, rmsnorm_type type, rmsnorm_type type_y, rmsnorm_residual residual, bool sum,
-                        bool stream, const rmsnorm_row *row, const void *gamma, int64_t gamma_step, double inv,
-                        const rmsnorm_row *next, const rmsnorm_row *ahead, int64_t n)
+                        bool stream, bool kept, const rmsnorm_row *row, const void *gamma, int64_t gamma_step,
+                        double inv, const rmsnorm_row *next, const rmsnorm_row *ahead, int64_t n)
 {
     const bool chains = type != F32 && type_y != F32; /* as choose.c has it */
     const int64_t chain_elements = CHAIN_LENGTH * RMSNORM_LANES;
@@ -81,10 +92,8 @@ INLINE rmsnorm_sum step(rmsnorm_form form, rmsnorm_type type, rmsnorm_type type_
         const int64_t end = chains && n - i > chain_elements ? i + chain_elements : n;
         start_chain(chain);
         for (; i < end; i += RMSNORM_LANES) {
-            if (chains) {
-                add_link(type, residual, false, next, i, RMSNORM_LANES, chain);
-            } else {
-                add_exact(type, residual, false, next, i, RMSNORM_LANES, lanes);
+            if (!kept) {
+                add_next(chains, type, residual, false, next, i, chain, lanes);
             }
             const int64_t j = stream ? next_group(&turn) : i;
             if (stream) {
@@ -92,8 +101,11 @@ INLINE rmsnorm_sum step(rmsnorm_form form, rmsnorm_type type, rmsnorm_type type_
             } else {
                 prefetch_outputs(type, type_y, sum, row, i);
             }
-            scale_floats(form, type, type_y, residual, false, false, sum, stream, row,
+            scale_floats(form, type, type_y, residual, kept, false, sum, stream, row,
                          at(type_y, gamma, gamma_step == 0 ? 0 : j), inv_float, j, RMSNORM_LANES);
+            if (kept) {
+                add_next(chains, type, residual, true, next, i, chain, lanes);
+            }
         }
         if (chains) {
             add_chain(chain, lanes);

@@ -230,6 +230,43 @@ static void layers_that_share_a_cast_are_left_whole(void **state)
     }
 }
 
+/* What the runtime runs in float anyhow would be cast for our sake: one end that it cannot have in float is reason enough. */
+static void a_half_chain_amid_float_is_left(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *before, *after; /* the nodes at its ends; none: the graph's own */
+        const char *said;
+    } cases[] = {
+        {"Add", "MatMul", "does not fuse 9 nodes before \"ay\": the runtime has float16 around them in float"},
+        {"Add", NULL, "fused from 9 nodes"},
+        {NULL, "Mul", "fused from 9 nodes"},
+        {"Transpose", "Mul", "fused from 9 nodes"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        bytes graph = {0};
+        const bool adds = cases[i].before != NULL && strcmp(cases[i].before, "Add") == 0;
+        if (cases[i].before != NULL) {
+            put_node(&graph, cases[i].before, "", adds ? "x x" : "x", "r");
+        }
+        put_cast(&graph, "gamma", "a_gamma", RMSNORM_FLOAT);
+        put_layer(&graph, cases[i].before != NULL ? "r" : "x", "a", "a_gamma", "ay");
+        if (cases[i].after != NULL) {
+            put_node(&graph, cases[i].after, "", "ay w", "z");
+        }
+        put_numbers(&graph);
+        put_value(&graph, GRAPH_INPUT, "gamma", RMSNORM_FLOAT16, "48");
+        put_value(&graph, GRAPH_INPUT, "w", RMSNORM_FLOAT16, "48,48");
+        put_value(&graph, GRAPH_INPUT, "x", RMSNORM_FLOAT16, "48,48");
+        put_value(&graph, GRAPH_OUTPUT, cases[i].after != NULL ? "z" : "ay", RMSNORM_FLOAT16, NULL);
+        named inputs[] = {{"x", make_tensor(RMSNORM_FLOAT16, "48,48", 1)},
+                          {"gamma", make_tensor(RMSNORM_FLOAT16, "48", 3)},
+                          {"w", make_tensor(RMSNORM_FLOAT16, "48,48", 4)}};
+        check(&graph, inputs, 3, (const char *const[]){cases[i].after != NULL ? "z" : "ay"}, 1, cases[i].said, 4e-3);
+        assert_int_equal(count_said("rmsnorm: claims"), i == 0 ? 0 : 1);
+    }
+}
+
 static void layer_normalization_is_left_alone(void **state)
 {
     (void)state;
@@ -543,6 +580,7 @@ int main(void)
         cmocka_unit_test(a_chain_without_scale_gets_ones),
         cmocka_unit_test(casts_keep_their_order_at_any_opset),
         cmocka_unit_test(layers_that_share_a_cast_are_left_whole),
+        cmocka_unit_test(a_half_chain_amid_float_is_left),
         cmocka_unit_test(layer_normalization_is_left_alone),
         cmocka_unit_test(an_addition_goes_into_the_norm),
         cmocka_unit_test(residual_bias_and_chain_are_one_node),
