@@ -42,7 +42,7 @@ typedef struct expected {
 /* Each node's first output. */
 static void check(const expected *cases, size_t count)
 {
-    char name[16];
+    char name[32];
     for (size_t i = 0; i < count; i++) {
         snprintf(name, sizeof name, "y%zu", i);
         (void)build_node(b, cases[i].op, cases[i].inputs, name);
