@@ -247,13 +247,18 @@ static bool meet(range a, range b)
 
 bool plugin_call_is_apart(const plugin_call *c, bool in_place)
 {
+    range ranges[2][PLUGIN_SLOTS];
+    for (size_t i = 0; i < PLUGIN_SLOTS; i++) {
+        ranges[0][i] = range_of(c->slots[0][i]);
+        ranges[1][i] = range_of(c->slots[1][i]);
+    }
     for (size_t o = 0; o < PLUGIN_SLOTS; o++) {
-        const range output = range_of(c->slots[1][o]);
+        const range output = ranges[1][o];
         for (size_t i = 0; output.end != 0 && i < PLUGIN_SLOTS; i++) {
-            const range input = range_of(c->slots[0][i]);
+            const range input = ranges[0][i];
             const bool same = in_place && i < gamma_slot(c) && output.begin == input.begin && output.end == input.end &&
                               c->slots[1][o]->dtype == c->slots[0][i]->dtype;
-            if ((meet(output, input) && !same) || (i < o && meet(output, range_of(c->slots[1][i])))) {
+            if ((meet(output, input) && !same) || (i < o && meet(output, ranges[1][i]))) {
                 return false;
             }
         }
