@@ -1,6 +1,6 @@
 /* One line a target and operator. ONNX Runtime's lines are what its version 1.30 runs with the right numbers and not slower than
- * the small nodes. It has no kernel for RMSNormalization but expands it. On the CPU it also runs float16 and bfloat16, but
- * converts them element by element: a chain that casts up takes 0.5 to 0.8 of the time when the casts stay around a norm in
+ * the small nodes. RMSNormalization is not among them: in float and double SimplifiedLayerNormalization is the same at every
+ * opset. On the CPU it also runs float16 and bfloat16, but converts them element by element: a chain that casts up takes 0.5 to 0.8 of the time when the casts stay around a norm in
  * float, which the runtime then merges with the casts of its other nodes. Its WebGPU provider has float and float16 and takes
  * a scale of exactly the rows' size. */
 #include "rewrite/target.h"
