@@ -60,13 +60,13 @@ static void append_plugin(OrtEnv *env, const char *plugin, OrtSessionOptions *op
     }
 }
 
-/* The input by its index: a name, and 0, 1, 2, ... in its shape. */
+/* The input by its index: a name, and 0, 1, 2, ... in its shape, where dims that the model leaves open are 1. */
 static OrtValue *make_input(OrtSession *session, OrtAllocator *allocator, size_t index, char **name)
 {
     OrtTypeInfo *type;
     const OrtTensorTypeAndShapeInfo *tensor;
     int64_t dims[8];
-    size_t rank, count;
+    size_t rank, count = 1;
     OrtValue *value;
     void *data;
     check(ort->SessionGetInputName(session, index, allocator, name));
@@ -75,7 +75,10 @@ static OrtValue *make_input(OrtSession *session, OrtAllocator *allocator, size_t
     check(ort->GetDimensionsCount(tensor, &rank));
     rank = rank < 8 ? rank : 8;
     check(ort->GetDimensions(tensor, dims, rank));
-    check(ort->GetTensorShapeElementCount(tensor, &count));
+    for (size_t i = 0; i < rank; i++) {
+        dims[i] = dims[i] < 0 ? 1 : dims[i];
+        count *= (size_t)dims[i];
+    }
     check(ort->CreateTensorAsOrtValue(allocator, dims, rank, ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT, &value));
     check(ort->GetTensorMutableData(value, &data));
     for (size_t i = 0; i < count; i++) {

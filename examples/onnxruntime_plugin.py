@@ -14,5 +14,6 @@ options = onnxruntime.SessionOptions()
 options.add_provider_for_devices(devices, {"log": "1"})
 session = onnxruntime.InferenceSession(model, options)
 print(session.get_providers())
-inputs = {i.name: numpy.arange(numpy.prod(i.shape), dtype=numpy.float32).reshape(i.shape) for i in session.get_inputs()}
+shapes = {i.name: [d if isinstance(d, int) else 1 for d in i.shape] for i in session.get_inputs()}  # open dims are 1
+inputs = {name: numpy.arange(numpy.prod(shape), dtype=numpy.float32).reshape(shape) for name, shape in shapes.items()}
 print(session.run(None, inputs)[0].ravel()[:5])

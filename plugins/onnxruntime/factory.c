@@ -209,6 +209,7 @@ OrtStatus *CreateEpFactories(const char *name, const OrtApiBase *base, const Ort
         status = plugin_registry_create(&made->runtime, made->makers, &made->registry);
         if (status == NULL && wants_spelling()) {
             status = plugin_custom_spelling(&made->runtime, &made->spelled);
+            made->runtime.has_spelling = status == NULL;
         }
     }
     if (status != NULL) {

@@ -277,6 +277,14 @@ static OrtStatus *is_taken(const plugin_graph *graph, const OrtNode *node, bool 
     return NULL;
 }
 
+/* Whether the node has an operator's name where the runtime has no schema of that name: it is a function of the model's, or
+ * another custom operator. Where there is a schema it wins over a function. */
+static bool is_foreign(const plugin_graph *graph, const rmsnorm_ir_node *node)
+{
+    return !graph->runtime->has_spelling && strcmp(node->domain, "com.microsoft") == 0 &&
+           strcmp(node->op_type, "SimplifiedLayerNormalization") == 0;
+}
+
 static OrtStatus *read_node(plugin_graph *graph, size_t position, node_parts *parts)
 {
     const OrtApi *const api = API(graph);
@@ -288,7 +296,7 @@ static OrtStatus *read_node(plugin_graph *graph, size_t position, node_parts *pa
     PLUGIN_TRY(api->Node_GetOperatorType(node, &to->op_type));
     PLUGIN_TRY(api->Node_GetDomain(node, &to->domain));
     PLUGIN_TRY(is_taken(graph, node, &graph->taken[position]));
-    to->function = to->function || graph->taken[position];
+    to->function = to->function || graph->taken[position] || is_foreign(graph, to);
     return to->function ? NULL : read_attributes(graph, node, to);
 }
 

@@ -14,6 +14,7 @@ typedef struct plugin_runtime {
     const plugin_ep_api *newer;
     bool
         checks_outputs; /* a custom operator that infers a result which is not there gets a status, and harms nothing */
+    bool has_spelling;  /* com.microsoft::SimplifiedLayerNormalization has a schema: this library's, when asked for */
     bool names_apart;   /* what is compiled in graphs inside graphs gets names that do not collide */
 } plugin_runtime;
 

@@ -471,6 +471,52 @@ static void dims_of_one_name_must_broadcast(void **state)
 
 /* ---- Options --------------------------------------------------------------------------------- */
 
+/* The runtime has no schema of this name, so a model may have a function of it, here the product: alone, and after an addition
+ * that would go into the operator. */
+static void check_function(rig_mode mode, bool added)
+{
+    static const char domain[] = "com.microsoft", type[] = "SimplifiedLayerNormalization";
+    enum { F_NAME = 1, F_INPUT = 4, F_OUTPUT = 5, F_NODE = 7, F_OPSET = 9, F_DOMAIN = 10 };
+    bytes graph = {0}, function = {0}, opset = {0};
+    bytes product = begin_node("Mul", "", "a b", "c");
+    field_text(&function, F_NAME, type);
+    field_text(&function, F_DOMAIN, domain);
+    field_text(&function, F_INPUT, "a");
+    field_text(&function, F_INPUT, "b");
+    field_text(&function, F_OUTPUT, "c");
+    field_message(&function, F_NODE, &product);
+    field_text(&opset, 1, "");
+    field_varint(&opset, 2, 17);
+    field_message(&function, F_OPSET, &opset);
+    if (added) {
+        put_node(&graph, "Add", "", "x x", "s");
+    }
+    put_node(&graph, type, domain, added ? "s gamma" : "x gamma", "y");
+    put_value(&graph, GRAPH_INPUT, "x", RMSNORM_FLOAT, "A,B,8");
+    put_value(&graph, GRAPH_INPUT, "gamma", RMSNORM_FLOAT, "8");
+    put_value(&graph, GRAPH_OUTPUT, "y", RMSNORM_FLOAT, NULL);
+    bytes model = finish(&graph);
+    field_message(&model, MODEL_FUNCTION, &function);
+    named inputs[] = {{"x", make_tensor(RMSNORM_FLOAT, "2,3,8", 1)}, {"gamma", make_tensor(RMSNORM_FLOAT, "8", 2)}};
+    named wanted = {.name = "y"}, got = {.name = "y"};
+    run_model(RIG_ALONE, &model, inputs, 2, &wanted, 1);
+    run_model(mode, &model, inputs, 2, &got, 1);
+    expect_same_bits(&got.tensor, &wanted.tensor);
+    release_results(&wanted, 1);
+    release_results(&got, 1);
+    release_results(inputs, 2);
+    release(&model);
+}
+
+static void a_models_function_is_no_operator(void **state)
+{
+    (void)state;
+    check_function(RIG_PROVIDER, false);
+    check_function(RIG_PROVIDER, true);
+    check_function(RIG_COMPILED, false);
+    check_function(RIG_COMPILED, true);
+}
+
 static bytes two_norms(void)
 {
     bytes graph = {0};
@@ -588,6 +634,7 @@ int main(void)
         cmocka_unit_test(branches_are_claimed_and_see_the_sum),
         cmocka_unit_test(dims_of_one_name_may_differ),
         cmocka_unit_test(dims_of_one_name_must_broadcast),
+        cmocka_unit_test(a_models_function_is_no_operator),
         cmocka_unit_test(options_change_what_is_claimed),
         cmocka_unit_test(nothing_is_compiled_where_contexts_are_wanted),
         cmocka_unit_test(wrong_options_are_refused),
