@@ -27,7 +27,7 @@ const OrtApi *bench_ort_load(const char **version, char why[256])
     const char *const path = chosen != NULL && chosen[0] != '\0' ? chosen : "libonnxruntime.so.1";
     void *const library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     if (library == NULL) {
-        snprintf(why, 256, "ONNX Runtime is not there: %s", dlerror());
+        snprintf(why, 256, "ONNX Runtime is not there (RMSNORM_ORT_LIBRARY names its library): %s", dlerror());
         return NULL;
     }
     const OrtApiBase *(*base)(void);

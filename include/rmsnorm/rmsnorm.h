@@ -166,7 +166,8 @@ RMSNORM_API const rmsnorm_operator *rmsnorm_operator_at(size_t index);
 
 /* ---- Attributes ------------------------------------------------------------------------------ */
 
-/* The values of a node; only those the operator has are read. NULL instead of a pointer to it means all defaults. */
+/* The values of a node; only those the operator has are read. Start from rmsnorm_attributes_init: a 0 is a value, too. NULL
+ * instead of a pointer to it means all defaults. */
 typedef struct rmsnorm_attributes {
     int64_t axis;
     float epsilon;

@@ -140,8 +140,8 @@ static int report(const char *path, const rmsnorm_ir *ir, bool json)
     } else {
         json_decref(nodes);
         json_decref(violations);
-        printf("%zu norm node%s, %zu violation%s\n", norms, norms == 1 ? "" : "s", fault_count,
-               fault_count == 1 ? "" : "s");
+        printf("%zu norm node%s, %zu violation%s%s\n", norms, norms == 1 ? "" : "s", fault_count,
+               fault_count == 1 ? "" : "s", norms == 0 ? "; small nodes become some by rmsnorm fuse" : "");
     }
     return fault_count == 0 ? RMSNORM_CLI_DONE : RMSNORM_CLI_NO;
 }

@@ -127,6 +127,11 @@ static int serve(rmsnorm_cli_args *args, int id, const char *value)
             (void)rmsnorm_cli_fail("--isa: %s", rmsnorm_last_error());
             return RMSNORM_CLI_REFUSED;
         }
+        if (args->max_isa != RMSNORM_ISA_AUTO && !rmsnorm_isa_compiled(args->max_isa)) {
+            (void)rmsnorm_cli_fail("--isa is '%s', which this build does not have; rmsnorm info lists those it has",
+                                   value);
+            return RMSNORM_CLI_REFUSED;
+        }
         return 0;
     case THREADS:
         if (!rmsnorm_cli_integer(value, 1, 1024, &number)) {

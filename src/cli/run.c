@@ -115,16 +115,24 @@ static int parse(rmsnorm_cli_args *args, rmsnorm_cli_request *request)
     }
 }
 
+static bool ends_with(const char *word, const char *ending)
+{
+    const size_t length = strlen(word), size = strlen(ending);
+    return length >= size && strcmp(word + length - size, ending) == 0;
+}
+
+/* A word that can be no model, as operand.h has them. */
+static bool is_tensor(const char *word)
+{
+    return strncmp(word, "random:", 7) == 0 || ends_with(word, ".npy") || strstr(word, ".safetensors:") != NULL;
+}
+
 /* The first word that can only be a model, or NULL. */
 static const char *model_among(const rmsnorm_cli_list *words)
 {
-    static const char ending[] = ".onnx";
     for (size_t i = 0; i < words->count; ++i) {
-        const char *word = words->items[i];
-        const size_t length = strlen(word);
-        if (length >= sizeof ending - 1 && strcmp(word + length - (sizeof ending - 1), ending) == 0 &&
-            strstr(word, ".safetensors:") == NULL) {
-            return word;
+        if (ends_with(words->items[i], ".onnx") && !is_tensor(words->items[i])) {
+            return words->items[i];
         }
     }
     return NULL;
@@ -175,6 +183,9 @@ static int check(const rmsnorm_cli_args *args, rmsnorm_cli_request *request)
     }
     if (!single && request->words.count == 0) {
         return rmsnorm_cli_fail("nothing to run, give a MODEL.onnx or --op NAME; 'rmsnorm run --help' explains");
+    }
+    if (!single && is_tensor(request->words.items[0])) {
+        return rmsnorm_cli_fail("'%s' is a tensor: give a MODEL.onnx before it, or --op NAME", request->words.items[0]);
     }
     if (!single && request->attributes.count > 0) {
         return rmsnorm_cli_fail("--attr '%s' goes with --op, a model has its attributes in its nodes",

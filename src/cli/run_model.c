@@ -48,8 +48,10 @@ static int match_words(const char *kind, const char *path, const rmsnorm_value *
         size_t length = strcspn(word, "=");
         const rmsnorm_value *value = declared(values, count, word, &length);
         if (value == NULL) {
-            return rmsnorm_cli_fail("%s has no %s '%.*s', it declares %s", path, kind,
-                                    (int)(length < 200 ? length : 200), word, names_of(values, count, NULL, names));
+            const bool file = word[length] == '\0' && strchr(word, '.') != NULL;
+            return rmsnorm_cli_fail("%s has no %s '%.*s', it declares %s%s", path, kind,
+                                    (int)(length < 200 ? length : 200), word, names_of(values, count, NULL, names),
+                                    file ? "; a file goes behind a name: NAME=FILE" : "");
         }
         if (given[value - values] != NULL) {
             return rmsnorm_cli_fail("%s '%s' is given twice, once is allowed", kind, value->name);

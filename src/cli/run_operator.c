@@ -56,6 +56,10 @@ static int choose_outputs(const rmsnorm_cli_request *request, const rmsnorm_oper
         const char *word = request->outputs.items[i];
         const size_t length = strcspn(word, "=");
         size_t slot = 0;
+        if (word[length] == '\0' && strchr(word, '.') != NULL) {
+            return rmsnorm_cli_fail("%s has no output '%.200s'; a file goes behind an output's name: -o %s=%.200s",
+                                    op->name, word, op->outputs[0].name, word);
+        }
         if (rmsnorm_cli_slot_find(op, false, word, length, &slot) != RMSNORM_CLI_DONE) {
             return RMSNORM_CLI_BAD;
         }

@@ -116,6 +116,7 @@ static void test_nothing_to_do(void **state)
     write_chain("n.onnx", "Sqrt", 17);
     DONE("rmsnorm fuse n.onnx -o nf.onnx -q; rmsnorm fuse nf.onnx --dry-run",
          "no small nodes that resemble RMS normalization were found\n");
+    DONE("rmsnorm check n.onnx", "0 norm nodes, 0 violations; small nodes become some by rmsnorm fuse\n");
     DONE("rmsnorm convert n.onnx --to simplified --dry-run",
          "no norm nodes to convert were found; small nodes become some by rmsnorm fuse\n");
 }

@@ -55,6 +55,8 @@ static void chain_needs_exactly_the_declared_inputs(void **state)
     REFUSED("rmsnorm run chain.onnx --input x=", "--input 'x' names no file");
     REFUSED("rmsnorm run chain.onnx x.npy x.npy random:float:3 --output v3=v.npy",
             "chain.onnx has no output 'v3', it declares 'y3', 's3'");
+    REFUSED("rmsnorm run chain.onnx x.npy x.npy random:float:3 -o v.npy",
+            "chain.onnx has no output 'v.npy', it declares 'y3', 's3'; a file goes behind a name: NAME=FILE");
     assert_false(exists("v.npy"));
 }
 

@@ -9,6 +9,12 @@
 
 #include "support.h"
 
+#if defined(__aarch64__)
+#define FOREIGN_ISA "avx2"
+#else
+#define FOREIGN_ISA "neon"
+#endif
+
 #define SIMPLE "rmsnorm run --op SimplifiedLayerNormalization "
 
 static void help_is_on_standard_output(void **state)
@@ -78,6 +84,7 @@ static void wrong_lines_of_any_subcommand(void **state)
         {"rmsnorm info --threads 99999999999999999999", "allowed are whole numbers from 1 to 1024"},
         {"rmsnorm info --isa sse9", "--isa: "},
         {"rmsnorm info --isa=", "--isa: "},
+        {"rmsnorm info --isa " FOREIGN_ISA, "--isa is '" FOREIGN_ISA "', which this build does not have"},
         {"rmsnorm info --threads 1 --threads=1", "option '--threads' is given twice, once is allowed"},
         {"rmsnorm info --isa scalar --isa avx2", "option '--isa' is given twice, once is allowed"},
         {"rmsnorm info here", "info takes no argument, 'here' was given"},
@@ -104,7 +111,9 @@ static void wrong_lines_of_run(void **state)
         {"rmsnorm run .", "."},
         {"rmsnorm run ''", "the name is empty"},
         {"rmsnorm run empty.onnx", "empty.onnx"},
-        {"rmsnorm run x.npy", "x.npy"},
+        {"rmsnorm run x.npy", "'x.npy' is a tensor: give a MODEL.onnx before it, or --op NAME"},
+        {"rmsnorm run random:float:2", "'random:float:2' is a tensor"},
+        {"rmsnorm run x.safetensors:x.onnx", "'x.safetensors:x.onnx' is a tensor"},
         {"rmsnorm run x.onnx --attr epsilon=1", "--attr 'epsilon=1' goes with --op"},
         {"rmsnorm run x.onnx --output-dir=", "--output-dir is empty"},
         {"rmsnorm run --op", "option '--op' needs a value: --op NAME"},
@@ -120,6 +129,7 @@ static void wrong_lines_of_run(void **state)
         {SIMPLE "x.npy x.npy x.npy", "3 inputs were given, it has 2: X, scale"},
         {SIMPLE "x.npy x.npy -o Z=z.npy", "has no output 'Z', it has Y, inv_std_var"},
         {SIMPLE "x.npy x.npy -o =z.npy", "has no output ''"},
+        {SIMPLE "x.npy x.npy -o z.npy", "has no output 'z.npy'; a file goes behind an output's name: -o Y=z.npy"},
         {SIMPLE "x.npy x.npy -o", "option '--output' needs a value"},
         {SIMPLE "x.npy x.npy -o Y=a.npy -o Y", "output 'Y' was asked for twice"},
         {SIMPLE "x.npy x.npy --attr axis=0 --attr epsilon=1 --attr axis=1", "--attr 'axis' is given twice"},

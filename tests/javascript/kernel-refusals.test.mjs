@@ -63,6 +63,19 @@ test("options of getKernel: each is known, and of its kind", async () => {
     }
 });
 
+test("names that lead nowhere", async () => {
+    const embedded = /; embedded are .*webgpu-kernels\/ai\.onnx\.RMSNormalization \(version 1\)/;
+    for (const source of ["RMSNormalization", "ai.onnx.RMSNormalization"]) {
+        await assert.rejects(getKernel(source, { version: 1 }), (error) => error instanceof RequestError &&
+            error.message.startsWith(`${source} is neither `) && embedded.test(error.message));
+    }
+    const fetch = async () => new Response("", { status: 404 });
+    for (const [source, version] of [["webgpu-kernels/ai.onnx.RMSNormalisation", 1], [ID, 2]]) {
+        await assert.rejects(getKernel(source, { version, fetch }), (error) => error.code === "NOT_FOUND" && embedded.test(error.message));
+    }
+    await assert.rejects(getKernel("other/name", { version: 1, fetch }), (error) => !embedded.test(error.message));
+});
+
 test("addresses of folders that mean none", async () => {
     for (const source of ["file://hub.invalid/x", "file:///a%2fb", new URL("file://hub.invalid/x"), "file:///%zz"]) {
         await assert.rejects(getKernel(source), isRefusal(/is no address of a folder on this machine/));

@@ -44,7 +44,7 @@ async function openDevice() {
     gpu ??= await findGpu();
     const adapter = await gpu.requestAdapter({ powerPreference: "high-performance" });
     if (!adapter) {
-        throw new DeviceError("WebGPU has no adapter here", { code: "NO_ADAPTER" });
+        throw new DeviceError("WebGPU has no adapter here: no GPU, or no driver that it takes", { code: "NO_ADAPTER" });
     }
     const requiredLimits = Object.fromEntries(
         LIMITS.filter((name) => adapter.limits[name] !== undefined).map((name) => [name, adapter.limits[name]]),

@@ -1,6 +1,6 @@
 // index.js: getKernel, and the classes of what it throws and returns.
 import { embeddedFiles, embeddedNames, embeddedVersion } from "./embedded.js";
-import { PackageError, RequestError, abortedBy, guard } from "./errors.js";
+import { NetworkError, PackageError, RequestError, abortedBy, guard } from "./errors.js";
 import { readFolder } from "./folder.js";
 import { FETCH_OPTIONS, fetchPackage, verifyPackage } from "./hub.js";
 import { openContext } from "./device.js";
@@ -14,6 +14,9 @@ export { Tensor } from "./tensor.js";
 
 /** Whose repositories are those that are embedded. */
 const ORGANIZATION = "webgpu-kernels/";
+
+/** What a name that leads nowhere may have meant. */
+const ours = () => `; embedded are ${embeddedNames.map((name) => `${ORGANIZATION}${name} (version ${embeddedVersion(name)})`).join(", ")}`;
 
 const OPTIONS = { ...FETCH_OPTIONS, hub: flag, device: gpuDevice };
 
@@ -29,6 +32,9 @@ function checkSource(source, options) {
     }
     const { version, revision } = options;
     const isRepository = !isFolder(source) && !String(source).includes("://");
+    if (isRepository && !String(source).includes("/")) {
+        throw new RequestError(`${source} is neither ORGANIZATION/NAME nor a URL nor a path${ours()}`);
+    }
     if (version !== undefined && revision !== undefined) {
         throw new RequestError("version and revision exclude each other: give one");
     }
@@ -41,6 +47,11 @@ function checkSource(source, options) {
     if (!isRepository && (version !== undefined || revision !== undefined)) {
         throw new RequestError("a folder has no versions; version and revision are for repositories");
     }
+}
+
+/** @param {unknown} error of the Hub, about a package that could have been embedded @returns {never} */
+function orOurs(error) {
+    throw error instanceof NetworkError ? new NetworkError(error.message + ours(), { code: error.code, cause: error }) : error;
 }
 
 /** @returns {Promise<Map<string, Uint8Array>>} verified */
@@ -56,6 +67,7 @@ async function findFiles(source, { hub, device, ...options }) {
         if (options.version !== undefined && embeddedVersion(name) === options.version) {
             return embeddedFiles(name);
         }
+        return (await fetchPackage(source, options).catch(orOurs)).files;
     }
     return (await fetchPackage(source, options)).files;
 }
