@@ -392,6 +392,11 @@ static OrtStatus *claim_node(claim *c, size_t index)
         tell(c, "rmsnorm: leaves %s \"%s\": %s has it", node->op_type, node->name, other);
         return NULL;
     }
+    if (node->function) {
+        tell(c, "rmsnorm: leaves %s \"%s\": a function of the model's, or a custom operator", node->op_type,
+             node->name);
+        return NULL;
+    }
     const plugin_definition *const kernel = find_kernel(c, original);
     const bool resolved = rmsnorm_ir_resolve(c->graph.ir, index, &op, &attributes) == RMSNORM_OK;
     const char *const why = resolved ? refuse_call(c, node, op, &attributes) : rmsnorm_last_error();

@@ -411,8 +411,10 @@ static void the_provider_takes_what_custom_operators_describe(void **state)
         named got = {.name = "y"};
         forget_said();
         run_model(RIG_BOTH, &model, inputs, 2, &got, 1);
-        if (count_said("claims") != 1) {
-            fail_msg("not claimed: %s %s", norms[i].type, said());
+        const bool known =
+            strcmp(norms[i].domain, "com.microsoft") != 0 || is_skip(&norms[i]); /* else it may be a function */
+        if (count_said("claims") != (known ? 1 : 0)) {
+            fail_msg("claimed as it should not be: %s %s", norms[i].type, said());
         }
         expect_same_bits(&got.tensor, &wanted);
         release_results(&got, 1);
