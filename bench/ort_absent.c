@@ -31,7 +31,7 @@ bool bench_ort_webgpu_times(void *state, double *microseconds, size_t capacity, 
     return prepare(NULL, NULL, &state, why);
 }
 
-bool bench_model(const bench_model_request *request, bench_model_report *report, char why[256])
+bool bench_model(const bench_model_request *request, bench_model_report *report, char why[BENCH_MODEL_WHY])
 {
     void *state;
     (void)request;
