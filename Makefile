@@ -37,12 +37,11 @@ fuzz:
 	@ctest --preset fuzz -j "$$(nproc)" --timeout $$(($(FUZZ_SECONDS) + 120))
 
 SOAK_SECONDS ?= 1800
-# Both devices at once.
 soak:
 	@scripts/bootstrap test
 	@scripts/logged dev.configure cmake --preset dev -DRMSNORM_SOAK_SECONDS=$(SOAK_SECONDS)
 	@scripts/logged dev.build cmake --build --preset dev
-	@ctest --preset dev -L soak -V -j 4 --timeout $$(($(SOAK_SECONDS) + 600))
+	@ctest --preset dev -L soak -V --timeout $$(($(SOAK_SECONDS) + 600))
 
 bench:
 	@scripts/bootstrap bench
