@@ -31,7 +31,9 @@ endif()
 if(TARGET rmsnorm_onnxruntime) # loaded by its path: nobody links with it
     install(TARGETS rmsnorm_onnxruntime LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 endif()
-install(FILES LICENSE README.md ${CMAKE_CURRENT_BINARY_DIR}/rmsnorm.cdx.json DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(FILES LICENSE README.md CHANGELOG.md CONTRIBUTING.md SECURITY.md ${CMAKE_CURRENT_BINARY_DIR}/rmsnorm.cdx.json
+        DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(DIRECTORY docs examples DESTINATION ${CMAKE_INSTALL_DOCDIR} PATTERN man EXCLUDE PATTERN CMakeLists.txt EXCLUDE)
 
 configure_package_config_file(cmake/rmsnorm-config.cmake.in rmsnorm-config.cmake INSTALL_DESTINATION ${package_dir}
                               NO_SET_AND_CHECK_MACRO)

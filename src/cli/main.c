@@ -53,8 +53,13 @@ static int run(int argc, char **argv)
     if (argc < 2) {
         return rmsnorm_cli_fail("no subcommand is given, 'rmsnorm --help' lists them");
     }
+    static char help_option[] = "--help";
+    if (argc == 3 && strcmp(argv[1], "help") == 0) { /* help SUBCOMMAND */
+        argv[1] = argv[2];
+        argv[2] = help_option;
+    }
     const char *word = argv[1];
-    if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0) {
+    if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0 || (argc == 2 && strcmp(word, "help") == 0)) {
         print_help();
         return RMSNORM_CLI_DONE;
     }

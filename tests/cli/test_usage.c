@@ -28,6 +28,8 @@ static void help_is_on_standard_output(void **state)
          "--isa scalar|neon|avx2|avx512", "--threads N", "--json", "-h, --help");
     DONE("! rmsnorm run --help | grep -- '--version  '"); /* its own option of that name hides the common one */
     DONE("rmsnorm infer --help", "-h, --help", "--version  ");
+    DONE("rmsnorm help", "Usage: rmsnorm SUBCOMMAND");
+    DONE("rmsnorm help infer", "Usage: rmsnorm infer");
     DONE("rmsnorm test a b --help", "Usage: rmsnorm test DIR...",
          "float 1e-7 + 1e-5 * |expected|, double 1e-14 + 1e-12 * |expected|, float16 1 ulp, bfloat16 1 ulp");
     DONE("rmsnorm infer -h", "Usage: rmsnorm infer --op");
@@ -66,6 +68,7 @@ static void wrong_lines_of_any_subcommand(void **state)
         {"rmsnorm rnu", "unknown subcommand 'rnu', did you mean 'run'?"},
         {"rmsnorm descirbe", "did you mean 'describe'?"},
         {"rmsnorm past", "unknown subcommand 'past', 'rmsnorm --help' lists them"}, /* half of 'test' */
+        {"rmsnorm help frobnicate", "unknown subcommand 'frobnicate'"},
         {"rmsnorm frobnicate", "unknown subcommand 'frobnicate', 'rmsnorm --help' lists them"},
         {"rmsnorm --json info", "'--json' comes before the subcommand, options come after it"},
         {"rmsnorm info --jsn", "unknown option '--jsn', did you mean '--json'?"},
