@@ -11,12 +11,12 @@
 
 /* ---- Reports ---- */
 
-static void print_case(const checker *k, const check_case *c, rmsnorm_isa isa)
+static void print_case(const check_case *c, rmsnorm_isa isa)
 {
     char text[1024];
     case_describe(c, text, sizeof(text));
-    (void)printf("  %s, isa %s\n  again: kerncheck --seed %llu --isa %s --filter \"%s, %s %d;\"\n", text,
-                 rmsnorm_isa_name(isa), (unsigned long long)k->seed, rmsnorm_isa_name(isa), c->types->name, c->family,
+    (void)printf("  %s, isa %s\n  again: kerncheck --case %llu --isa %s --filter \"%s, %s %d;\"\n", text,
+                 rmsnorm_isa_name(isa), (unsigned long long)c->seed, rmsnorm_isa_name(isa), c->types->name, c->family,
                  c->index);
 }
 
@@ -40,7 +40,7 @@ void check_fail(checker *k, const check_case *c, rmsnorm_isa isa, const char *te
     (void)vprintf(text, arguments);
     (void)printf("\n");
     va_end(arguments);
-    print_case(k, c, isa);
+    print_case(c, isa);
 }
 
 static void print_element(const char *label, rmsnorm_dtype dtype, const void *element)
@@ -69,7 +69,7 @@ void check_fail_element(checker *k, const check_case *c, rmsnorm_isa isa, slot s
     print_element("got", case_dtype(c, s), got);
     print_element(", want", case_dtype(c, s), want);
     (void)printf(": %s\n", text);
-    print_case(k, c, isa);
+    print_case(c, isa);
 }
 
 char *buffer_reserve(buffer *b, size_t bytes)
@@ -206,6 +206,11 @@ static bool judge_row(checker *k, const check_case *c, const oracle_call *call, 
     return judge_statistics(k, c, call, &row);
 }
 
+bool tally_suffices(const tally *t)
+{
+    return t->rows >= ENOUGH_ROWS && t->judged >= ENOUGH_ELEMENTS;
+}
+
 double tally_mean(const tally *t)
 {
     return t->rows > 0 ? t->sum_of_row_means / (double)t->rows : 0;
@@ -214,7 +219,7 @@ double tally_mean(const tally *t)
 static bool mean_error_fits(const check_case *c, const oracle_call *call, const tally *t)
 {
     const bool held = call->v == RMSNORM_FLOAT && !oracle_rounds(call) && c->values == VALUES_NORMAL;
-    return !held || t->rows < ENOUGH_ROWS || tally_mean(t) <= 0.5;
+    return !held || !tally_suffices(t) || tally_mean(t) <= 0.5;
 }
 
 static void add_tally(tally *to, const tally *t)

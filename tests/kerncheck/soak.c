@@ -132,7 +132,6 @@ int main(int argument_count, char **words)
     shared = rmsnorm_pool_runner(pool);
     combination_count = combinations_list(combinations);
     for (size_t i = 0; i < THREADS; i++) {
-        soakers[i].check.seed = seed;
         soakers[i].check.isa_count = list_isas(soakers[i].check.isas);
         soakers[i].random = rng_seeded(seed + i);
         soakers[i].large = i == 0;
