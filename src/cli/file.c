@@ -62,6 +62,12 @@ int rmsnorm_cli_file_read(const char *path, size_t limit, char **text, size_t *l
     return code;
 }
 
+bool rmsnorm_cli_file_is_stream(const char *path)
+{
+    struct stat status;
+    return strcmp(path, "-") == 0 || (stat(path, &status) == 0 && !S_ISREG(status.st_mode));
+}
+
 int rmsnorm_cli_file_check(const char *path)
 {
     const char *slash = strrchr(path, '/');
@@ -81,7 +87,8 @@ int rmsnorm_cli_file_check(const char *path)
 
 int rmsnorm_cli_file_replace(const char *path, const char *text, size_t length)
 {
-    const rmsnorm_cli_patience before = rmsnorm_cli_signals_enter(RMSNORM_CLI_NOTED);
+    const rmsnorm_cli_patience before =
+        rmsnorm_cli_signals_enter(rmsnorm_cli_file_is_stream(path) ? RMSNORM_CLI_AT_ONCE : RMSNORM_CLI_NOTED);
     const rmsnorm_status status = rmsnorm_bytes_write(path, text, length);
     return rmsnorm_cli_signals_leave(before, status == RMSNORM_OK ? RMSNORM_CLI_DONE : rmsnorm_cli_fail_library());
 }

@@ -54,7 +54,7 @@ static int run(int argc, char **argv)
         return rmsnorm_cli_fail("no subcommand is given, 'rmsnorm --help' lists them");
     }
     static char help_option[] = "--help";
-    if (argc == 3 && strcmp(argv[1], "help") == 0) { /* help SUBCOMMAND */
+    if (argc >= 3 && strcmp(argv[1], "help") == 0) { /* help SUBCOMMAND */
         argv[1] = argv[2];
         argv[2] = help_option;
     }

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "cli.h"
+#include "file.h"
 #include "rmsnorm/graph.h"
 #include "signals.h"
 #include "text.h"
@@ -131,7 +132,9 @@ static int check_target(const rmsnorm_cli_output *output)
     char *file = copy_text(output->path, file_length(output->path));
     struct stat status;
     int code = RMSNORM_CLI_DONE;
-    if (file[0] == '\0') {
+    if (stat(file, &status) != 0 && lstat(file, &status) == 0) {
+        code = rmsnorm_cli_fail("output '%s': '%s' is a symbolic link that leads to no file", output->name, file);
+    } else if (file[0] == '\0') {
         code = rmsnorm_cli_fail("output '%s': the file name is empty, write %s=FILE", output->name, output->name);
     } else if (stat(file, &status) == 0 && S_ISDIR(status.st_mode)) {
         code = rmsnorm_cli_fail("output '%s': '%s' is a directory, the name of a file is needed", output->name, file);
@@ -187,8 +190,7 @@ typedef struct staged {
 static bool can_stage(const char *path)
 {
     char *file = copy_text(path, file_length(path));
-    struct stat status;
-    const bool can = !is_stdout(path) && (stat(file, &status) != 0 || S_ISREG(status.st_mode));
+    const bool can = !rmsnorm_cli_file_is_stream(file);
     free(file);
     return can;
 }
@@ -238,24 +240,35 @@ static int write_one(const rmsnorm_cli_output *output, const char *path)
                                                                                   : fail_write(output, path);
 }
 
+/* A stream may wait for its reader for ever: a signal ends that. With files staged beside it is the second one that does. */
+static int write_streams(const rmsnorm_cli_output *outputs, size_t count, bool beside_files)
+{
+    const rmsnorm_cli_patience before =
+        rmsnorm_cli_signals_enter(beside_files ? RMSNORM_CLI_ASKED : RMSNORM_CLI_AT_ONCE);
+    int code = RMSNORM_CLI_DONE;
+    for (size_t i = 0; i < count && code == RMSNORM_CLI_DONE; ++i) {
+        if (outputs[i].path != NULL && !can_stage(outputs[i].path)) {
+            code = write_one(&outputs[i], outputs[i].path);
+        }
+    }
+    (void)rmsnorm_cli_signals_enter(before);
+    return code;
+}
+
 /* What cannot be taken back comes after all that can fail, and before the renames, which hardly can. */
 static int stage(const rmsnorm_cli_output *outputs, size_t count, staged *places)
 {
+    bool any = false;
     for (size_t i = 0; i < count; ++i) {
         if (outputs[i].path != NULL && can_stage(outputs[i].path)) {
+            any = true;
             choose_place(outputs[i].path, i, &places[i]);
             if (write_one(&outputs[i], places[i].path) != RMSNORM_CLI_DONE) {
                 return RMSNORM_CLI_BAD;
             }
         }
     }
-    for (size_t i = 0; i < count; ++i) {
-        if (outputs[i].path != NULL && places[i].path == NULL &&
-            write_one(&outputs[i], outputs[i].path) != RMSNORM_CLI_DONE) {
-            return RMSNORM_CLI_BAD;
-        }
-    }
-    return RMSNORM_CLI_DONE;
+    return write_streams(outputs, count, any);
 }
 
 /* A second name for what is there, by which it can come back. */
@@ -351,7 +364,9 @@ static int write_all(const rmsnorm_cli_output *outputs, size_t count, const char
         }
     }
     /* One file is written whole or not at all by the library itself. */
-    const int code = targets == 1 ? write_one(only, only->path) : write_staged(outputs, count);
+    const int code = targets != 1            ? write_staged(outputs, count)
+                     : can_stage(only->path) ? write_one(only, only->path)
+                                             : write_streams(only, 1, false);
     if (made && code != RMSNORM_CLI_DONE) {
         (void)rmdir(directory);
     }

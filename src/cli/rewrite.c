@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cli.h"
+#include "file.h"
 #include "findings.h"
 #include "json.h"
 #include "signals.h"
@@ -184,7 +185,8 @@ static int rewrite_open(const rmsnorm_cli_rewrite *rewrite, rmsnorm_document *do
         rmsnorm_document_save_options options = RMSNORM_DOCUMENT_SAVE_OPTIONS_INIT;
         options.data_files = rewrite->data_files;
         options.progress = may_go_on;
-        const rmsnorm_cli_patience before = rmsnorm_cli_signals_enter(RMSNORM_CLI_NOTED);
+        const rmsnorm_cli_patience before = rmsnorm_cli_signals_enter(
+            rmsnorm_cli_file_is_stream(rewrite->output) ? RMSNORM_CLI_AT_ONCE : RMSNORM_CLI_NOTED);
         const rmsnorm_status status = rmsnorm_document_save(document, rewrite->output, &options);
         const int code = status == RMSNORM_OK ? RMSNORM_CLI_DONE : rmsnorm_cli_fail_library();
         if (rmsnorm_cli_signals_leave(before, code) != RMSNORM_CLI_DONE) {

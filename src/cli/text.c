@@ -147,7 +147,7 @@ const char *rmsnorm_cli_shape(const rmsnorm_tensor *tensor, char text[RMSNORM_CL
             rmsnorm_cli_append(text, RMSNORM_CLI_SHAPE, "%s%" PRId64, comma, tensor->dims[i]);
         } else {
             const char *name = tensor->dim_names[i] != NULL ? tensor->dim_names[i] : "?";
-            rmsnorm_cli_append(text, RMSNORM_CLI_SHAPE, "%s%.24s", comma, name);
+            rmsnorm_cli_append(text, RMSNORM_CLI_SHAPE, "%s%.100s", comma, name);
         }
     }
     rmsnorm_cli_append(text, RMSNORM_CLI_SHAPE, "]");

@@ -207,6 +207,8 @@ rmsnorm_status rmsnorm_output_make(const char *path, rmsnorm_output_writer write
     }
     struct stat status;
     if (stat(path, &status) != 0) {
+        RMSNORM_CHECK(lstat(path, &status) != 0, RMSNORM_IO, "%s: is a symbolic link that leads to no file",
+                      rmsnorm_file_display(path));
         return write_beside(path, NULL, replace, writer, content);
     }
     RMSNORM_CHECK(!S_ISDIR(status.st_mode), RMSNORM_IO, "%s: is a directory, not a file", rmsnorm_file_display(path));

@@ -101,10 +101,37 @@ static void an_endless_stream_is_refused_early(void **state)
     REFUSED(SIMPLE "- random:float:2 </dev/zero", "byte 0, in TensorProto: a field number is due");
 }
 
+/* A pipe without a reader waits for ever, at its opening or when it is full. timeout says 124 of what its SIGTERM has ended, 137
+ * of what has needed a SIGKILL. */
+static void a_signal_ends_a_wait_for_a_reader(void **state)
+{
+    (void)state;
+    DONE("mkfifo pipe.npy full");
+    DONE("timeout -k 20 1 \"$RMSNORM\" " SIMPLE_WORDS "random:float:2,8 random:float:8 -o Y=pipe.npy; test $? = 124");
+    DONE("timeout -k 20 1 \"$RMSNORM\" bench --shape 1x4 --seconds 0.01 --threads 1 --svg pipe.npy; test $? = 124");
+    DONE("(exec 3<full; sleep 4) & timeout -k 20 1 \"$RMSNORM\" " SIMPLE_WORDS
+         "random:float:4000,100 random:float:100 -o Y=- >full; test $? = 124; code=$?; wait; exit $code");
+    DONE("rm pipe.npy full");
+}
+
+static void a_link_that_leads_nowhere_is_refused(void **state)
+{
+    (void)state;
+    DONE("ln -s nowhere.npy l.npy && ln -s round.npy round.npy");
+    static const char *const links[] = {"l.npy", "round.npy"};
+    for (size_t i = 0; i < 2; ++i) {
+        expect_refused(shell(SIMPLE "random:float:2,8 random:float:8 -o Y=%s", links[i]),
+                       (const char *const[]){"is a symbolic link that leads to no file", NULL});
+    }
+    DONE("test -L l.npy && test -L round.npy && test ! -e nowhere.npy && rm l.npy round.npy");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(unwritable_output_is_reported),
+        cmocka_unit_test(a_signal_ends_a_wait_for_a_reader),
+        cmocka_unit_test(a_link_that_leads_nowhere_is_refused),
         cmocka_unit_test(a_closed_pipe_ends_the_command_in_silence),
         cmocka_unit_test(a_closed_stream_fails_when_it_is_used),
         cmocka_unit_test(a_file_size_limit_is_an_error),
