@@ -5,7 +5,6 @@
 
 #include <ctype.h>
 #include <errno.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -96,29 +95,10 @@ static bool same_directory(const char *a, const char *b)
     return same;
 }
 
-/* Takes the path of a file and gives that of the file it leads to, also when that is yet to be made. */
-static char *follow_links(char *file)
-{
-    char target[PATH_MAX];
-    for (int steps = 0; steps < 40; ++steps) { /* as many as systems follow: a loop ends too */
-        const ssize_t length = readlink(file, target, sizeof target);
-        if (length <= 0 || (size_t)length >= sizeof target) {
-            break;
-        }
-        const size_t base = target[0] == '/' ? 0 : base_offset(file);
-        char *next = rmsnorm_cli_allocate(base + (size_t)length + 1, 1);
-        memcpy(next, file, base);
-        memcpy(next + base, target, (size_t)length);
-        free(file);
-        file = next;
-    }
-    return file;
-}
-
 static bool same_file(const char *a, const char *b)
 {
-    char *first = follow_links(copy_text(a, file_length(a)));
-    char *second = follow_links(copy_text(b, file_length(b)));
+    char *first = copy_text(a, file_length(a));
+    char *second = copy_text(b, file_length(b));
     const bool same =
         same_existing(first, second) ||
         (strcmp(first + base_offset(first), second + base_offset(second)) == 0 && same_directory(first, second));

@@ -29,7 +29,7 @@ const char *rmsnorm_cli_number(double value, bool narrow, char text[RMSNORM_CLI_
 const char *rmsnorm_cli_rounded(double value, char text[RMSNORM_CLI_NUMBER]);
 
 /* "[2,S,?]", "[]" for a scalar, "of unknown rank". Long names are cut. */
-#define RMSNORM_CLI_SHAPE 512
+#define RMSNORM_CLI_SHAPE 2048
 const char *rmsnorm_cli_shape(const rmsnorm_tensor *tensor, char text[RMSNORM_CLI_SHAPE]);
 
 /* "float, float16": the members of a set. */

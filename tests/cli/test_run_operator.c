@@ -291,11 +291,9 @@ static void every_isa_and_thread_count_gives_the_same_bits(void **state)
 static void one_file_under_two_names_is_refused(void **state)
 {
     (void)state;
-    DONE("mkdir same && cd same && touch there.npy && ln -s there.npy link.npy && ln -s new.npy dangling.npy && "
-         "ln -s ../same/dangling.npy twice.npy && ln -s loop.npy loop.npy && ln -s . here");
-    static const char *const pairs[][2] = {{"there", "link"},    {"link", "there"}, {"new", "dangling"},
-                                           {"dangling", "new"},  {"twice", "new"},  {"dangling", "twice"},
-                                           {"here/new", "twice"}};
+    DONE("mkdir same && cd same && touch there.npy && ln -s there.npy link.npy && ln -s . here");
+    static const char *const pairs[][2] = {
+        {"there", "link"}, {"link", "there"}, {"new", "here/new"}, {"here/there", "link"}};
     for (size_t i = 0; i < sizeof pairs / sizeof pairs[0]; ++i) {
         expect_refused(shell(TWO_OUTPUTS "-o Y=same/%s.npy -o inv_std_var=same/%s.npy", pairs[i][0], pairs[i][1]),
                        (const char *const[]){"outputs 'Y' and 'inv_std_var' both go to 'same/", NULL});

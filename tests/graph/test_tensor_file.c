@@ -262,8 +262,10 @@ static void test_a_replaced_file_keeps_its_permissions_and_links(void **state)
     assert_int_equal(status.st_mode & 07777, 0640);
     expect_small(path_of("mode.npy"));
     assert_int_equal(symlink("absent.npy", path_of("dangling.npy")), 0);
-    assert_int_equal(rmsnorm_tensor_write(path_of("dangling.npy"), &tensor, NULL), RMSNORM_OK);
-    expect_small(path_of("dangling.npy"));
+    assert_int_equal(rmsnorm_tensor_write(path_of("dangling.npy"), &tensor, NULL), RMSNORM_IO);
+    assert_non_null(strstr(rmsnorm_last_error(), "dangling.npy: is a symbolic link that leads to no file"));
+    assert_int_equal(lstat(path_of("dangling.npy"), &status), 0);
+    assert_true(S_ISLNK(status.st_mode));
 }
 
 static void test_a_read_only_file_is_not_replaced(void **state)
