@@ -6,7 +6,7 @@ PRESETS ?= dev clang asan ubsan tsan fuzz aarch64
 help:
 	@echo 'make run      build, then normalize a real ONNX node test and a Llama-shaped skip node'
 	@echo 'make test     every check; PRESETS="dev asan" for some of: $(PRESETS)'
-	@echo 'make fuzz     fuzz everything that parses; FUZZ_SECONDS=$(FUZZ_SECONDS) for each reader'
+	@echo 'make fuzz     fuzz what parses; FUZZ_SECONDS=$(FUZZ_SECONDS) for each reader'
 	@echo 'make soak     random requests from 16 threads, on the CPU and a WebGPU device; SOAK_SECONDS=$(SOAK_SECONDS)'
 	@echo 'make bench    time the table of docs/performance.md, beside ONNX Runtime and plain copies'
 	@echo 'make bench-gpu  check, tune and time on the GPU; GPU_SECONDS=$(GPU_SECONDS) for all of it'

@@ -1,6 +1,7 @@
 #include "fuzz/fuzz.h"
 #include "graph/edit.h"
 #include "graph/model.h"
+#include "rmsnorm/rewrite.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -73,6 +74,46 @@ static uint8_t *assemble(const rmsnorm_document *document, size_t *size)
     return bytes;
 }
 
+/* One byte more or less anywhere in the file is another way of rewriting it. */
+static unsigned way_of(const uint8_t *data, size_t size)
+{
+    unsigned sum = 0;
+    for (size_t i = 0; i < size; i++) {
+        sum += data[i];
+    }
+    return sum;
+}
+
+enum { FORMS = 3, TARGETS = 4, RESIDUALS = 3, FUSIONS = TARGETS * RESIDUALS * 2 };
+
+/* Each form, or each target with and without relaxed; half of what is fused takes a form afterwards. */
+static rmsnorm_status rewrite(rmsnorm_ir *ir, unsigned way)
+{
+    const rmsnorm_conversion form = (rmsnorm_conversion)(way / 4 % FORMS);
+    if (way % 4 == 0) {
+        return rmsnorm_ir_convert(ir, form);
+    }
+    const unsigned fusion = way / 4 % FUSIONS;
+    rmsnorm_fuse_options options = RMSNORM_FUSE_OPTIONS_INIT;
+    options.target = (rmsnorm_target)(fusion % TARGETS);
+    options.residuals = (rmsnorm_residuals)(fusion / TARGETS % RESIDUALS);
+    options.relaxed = fusion / TARGETS / RESIDUALS == 1;
+    const rmsnorm_status status = rmsnorm_ir_fuse(ir, &options);
+    return status == RMSNORM_OK && way % 4 != 1 ? rmsnorm_ir_convert(ir, form) : status;
+}
+
+/* Whether a node means the same at another opset is answered for every node, and at its own always with yes. */
+static void check_raises(const rmsnorm_ir *ir, unsigned way)
+{
+    const int64_t from = rmsnorm_ir_opset(ir, ""), to = (int64_t)(way % 32);
+    for (size_t i = 0; i < rmsnorm_ir_node_count(ir); i++) {
+        const rmsnorm_ir_node *const node = rmsnorm_ir_node_at(ir, i);
+        const rmsnorm_status status = rmsnorm_opset_check_raise(node, from, to);
+        FUZZ_CHECK(status == RMSNORM_OK || (status == RMSNORM_UNSUPPORTED && from != to));
+        FUZZ_CHECK(status == RMSNORM_OK || strpbrk(rmsnorm_last_error(), "\r\n\t\033") == NULL);
+    }
+}
+
 /* Opened and written, it is the same; rewritten and written, it can be opened. */
 static void check_document(const uint8_t *data, size_t size)
 {
@@ -87,9 +128,9 @@ static void check_document(const uint8_t *data, size_t size)
     uint8_t *written = assemble(document, &written_size);
     FUZZ_CHECK(written != NULL && written_size == size && memcmp(written, data, size) == 0);
     free(written);
-    rmsnorm_ir *const ir = rmsnorm_document_ir(document);
-    const bool taken_apart = size % 2 == 0;
-    if ((taken_apart ? rmsnorm_ir_convert(ir, RMSNORM_TO_DECOMPOSED) : rmsnorm_ir_fuse(ir, NULL)) == RMSNORM_OK) {
+    const unsigned way = way_of(data, size);
+    check_raises(rmsnorm_document_ir(document), way);
+    if (rewrite(rmsnorm_document_ir(document), way) == RMSNORM_OK) {
         written = assemble(document, &written_size);
         if (written != NULL) {
             rmsnorm_document *again;

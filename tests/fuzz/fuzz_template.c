@@ -1,6 +1,7 @@
 #include <string.h>
 
 #include "fuzz/stop.h"
+#include "package/json.h"
 #include "template/template.h"
 
 enum { TEXT_LIMIT = 1 << 16 };
@@ -33,16 +34,32 @@ static void render(rmsnorm_arena *arena, const rmsnorm_template *parsed, const r
     }
 }
 
+/* JSON behind a zero byte is the context; else there is one that has a value of each kind. */
+static rmsnorm_any make_context(rmsnorm_arena *arena, const char *json, size_t size)
+{
+    rmsnorm_any context;
+    const rmsnorm_status status = size > 0 ? rmsnorm_json_parse(arena, "TEXT", json, size, &context) : RMSNORM_OK;
+    check_status(status);
+    if (size == 0 || status != RMSNORM_OK || context.kind != RMSNORM_ANY_MAP) {
+        const rmsnorm_any map = rmsnorm_any_map(arena);
+        context = rmsnorm_any_map(arena);
+        FUZZ_CHECK(rmsnorm_map_set(arena, map.as.map, "k", 1, rmsnorm_any_float(0.5)));
+        FUZZ_CHECK(rmsnorm_map_set(arena, context.as.map, "n", 1, rmsnorm_any_integer(7)));
+        FUZZ_CHECK(rmsnorm_map_set(arena, context.as.map, "s", 1, rmsnorm_any_text("self")));
+        FUZZ_CHECK(rmsnorm_map_set(arena, context.as.map, "m", 1, map));
+    }
+    return context;
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     rmsnorm_arena arena;
     rmsnorm_arena_init(&arena, 1 << 20);
-    const rmsnorm_text_source source = {"TEXT", (const char *)data, size};
-    const rmsnorm_any context = rmsnorm_any_map(&arena), map = rmsnorm_any_map(&arena);
-    FUZZ_CHECK(rmsnorm_map_set(&arena, map.as.map, "k", 1, rmsnorm_any_float(0.5)));
-    FUZZ_CHECK(rmsnorm_map_set(&arena, context.as.map, "n", 1, rmsnorm_any_integer(7)));
-    FUZZ_CHECK(rmsnorm_map_set(&arena, context.as.map, "s", 1, rmsnorm_any_text("self")));
-    FUZZ_CHECK(rmsnorm_map_set(&arena, context.as.map, "m", 1, map));
+    const uint8_t *const end = size > 0 ? memchr(data, '\0', size) : NULL;
+    const size_t length = end != NULL ? (size_t)(end - data) : size;
+    const rmsnorm_text_source source = {"TEXT", (const char *)data, length};
+    const rmsnorm_any context =
+        make_context(&arena, (const char *)data + length + (end != NULL), size - length - (end != NULL));
     const rmsnorm_template *parsed;
     const rmsnorm_status status = rmsnorm_template_parse(&arena, &source, &parsed);
     check_status(status);

@@ -115,6 +115,77 @@ static int write_requests(const char *folder)
     return failures;
 }
 
+static void put_node(bytes *graph, const char *type, const char *domain, const char *inputs, const char *outputs)
+{
+    bytes node = begin_node(type, domain, inputs, outputs);
+    field_message(graph, GRAPH_NODE, &node);
+}
+
+static void put_floats(bytes *graph, const char *name, size_t rank, int64_t count, const float *values)
+{
+    bytes tensor = tensor_message(name, RMSNORM_FLOAT, &count, rank, values, (size_t)count * sizeof *values);
+    field_message(graph, GRAPH_INITIALIZER, &tensor);
+}
+
+static void put_cast(bytes *graph, const char *input, const char *output, rmsnorm_dtype to)
+{
+    bytes node = begin_node("Cast", "", input, output);
+    put_attribute_int(&node, "to", to);
+    field_message(graph, GRAPH_NODE, &node);
+}
+
+/* The three operators behind additions, and small nodes that compute a norm in float of what is float16. */
+static bytes norms_model(int64_t opset)
+{
+    static const float scale[] = {1, 2, 3, 4}, two = 2, small = 1e-5F;
+    bytes graph = {0}, model = {0};
+    field_text(&graph, GRAPH_NAME, "norms");
+    put_node(&graph, "Add", "", "x r", "a");
+    put_node(&graph, "SimplifiedLayerNormalization", "", "a scale", "b m");
+    put_node(&graph, "Add", "", "b bias", "c");
+    put_node(&graph, "Add", "", "c a", "d");
+    put_node(&graph, opset < 23 ? "SimplifiedLayerNormalization" : "RMSNormalization", "", "d scale", "e");
+    put_node(&graph, "SkipSimplifiedLayerNormalization", "com.microsoft", "e x scale bias", "y - i s");
+    put_cast(&graph, "h", "f", RMSNORM_FLOAT);
+    put_node(&graph, "Pow", "", "f two", "sq");
+    put_node(&graph, "ReduceMean", "", "sq axes", "ms");
+    put_node(&graph, "Add", "", "ms small", "me");
+    put_node(&graph, "Sqrt", "", "me", "root");
+    put_node(&graph, "Reciprocal", "", "root", "inv");
+    put_node(&graph, "Mul", "", "f inv", "n");
+    put_cast(&graph, "n", "w", RMSNORM_FLOAT16);
+    put_node(&graph, "Mul", "", "w hscale", "z");
+    put_floats(&graph, "scale", 1, 4, scale);
+    put_floats(&graph, "bias", 1, 4, scale);
+    put_floats(&graph, "two", 0, 1, &two);
+    put_floats(&graph, "small", 0, 1, &small);
+    const int64_t axes = -1, one = 1;
+    bytes tensor = tensor_message("axes", 7, &one, 1, &axes, sizeof axes);
+    field_message(&graph, GRAPH_INITIALIZER, &tensor);
+    put_value(&graph, GRAPH_INPUT, "x", RMSNORM_FLOAT, "N,2,4");
+    put_value(&graph, GRAPH_INPUT, "r", RMSNORM_FLOAT, "N,2,4");
+    put_value(&graph, GRAPH_INPUT, "h", RMSNORM_FLOAT16, "N,4");
+    put_value(&graph, GRAPH_INPUT, "hscale", RMSNORM_FLOAT16, "4");
+    put_value(&graph, GRAPH_OUTPUT, "y", RMSNORM_FLOAT, "N,2,4");
+    put_value(&graph, GRAPH_OUTPUT, "z", RMSNORM_FLOAT16, "N,4");
+    field_varint(&model, MODEL_IR, 8);
+    put_opset(&model, NULL, opset);
+    put_opset(&model, "com.microsoft", 1);
+    field_message(&model, MODEL_GRAPH, &graph);
+    return model;
+}
+
+static void write_models(const char *folder)
+{
+    bytes models[] = {rich_model(), chain_model(), strange_model(), norms_model(18), norms_model(23)};
+    static const char *const names[] = {"onnx/rich.onnx", "onnx/chain.onnx", "onnx/strange.onnx", "onnx/norms18.onnx",
+                                        "onnx/norms23.onnx"};
+    for (size_t i = 0; i < sizeof models / sizeof models[0]; i++) {
+        save(in(folder, names[i]), &models[i]);
+        release(&models[i]);
+    }
+}
+
 int main(int argc, char **argv)
 {
     static const char *const formats[] = {"npy",      "pb",    "safetensors", "onnx", "expression",
@@ -127,12 +198,7 @@ int main(int argc, char **argv)
     for (size_t i = 0; i < sizeof formats / sizeof formats[0]; i++) {
         mkdir(in(argv[1], formats[i]), 0777);
     }
-    bytes model = rich_model();
-    save(in(argv[1], "onnx/rich.onnx"), &model);
-    release(&model);
-    model = chain_model();
-    save(in(argv[1], "onnx/chain.onnx"), &model);
-    release(&model);
+    write_models(argv[1]);
     bytes two = safetensors_file("{\"__metadata__\":{\"a\":\"b\"},"
                                  "\"first\":{\"dtype\":\"U8\",\"shape\":[3,0],\"data_offsets\":[0,0]},"
                                  "\"second\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,4]}}",
