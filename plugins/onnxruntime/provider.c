@@ -63,11 +63,11 @@ static bool read_log(const char *value, plugin_options *options)
 }
 
 static const struct {
-    const char *name, *allowed;
+    const char *name, *allowed; /* NULL: what the library names */
     bool (*read)(const char *value, plugin_options *options);
 } known_options[] = {
     {"threads", "a number from 0 to 65536; 0 is one for each core", read_threads},
-    {"isa", "auto, scalar, neon, avx2 or avx512", read_isa},
+    {"isa", NULL, read_isa},
     {"disable", "a list of operators with commas between them, as SimplifiedLayerNormalization,RMSNormalization",
      read_disabled},
     {"fuse", "0 or 1", read_fuse},
@@ -89,6 +89,18 @@ static shown show(const char *given)
     return s;
 }
 
+/* "auto, scalar, ..." */
+static shown list_isas(void)
+{
+    shown s = {""};
+    for (int isa = RMSNORM_ISA_AUTO; isa < RMSNORM_ISA_COUNT; isa++) {
+        const size_t used = strlen(s.text);
+        snprintf(s.text + used, sizeof s.text - used, "%s%s", used == 0 ? "" : ", ",
+                 rmsnorm_isa_name((rmsnorm_isa)isa));
+    }
+    return s;
+}
+
 static OrtStatus *read_option(const OrtApi *api, const char *name, const char *value, plugin_options *options)
 {
     char names[128] = "";
@@ -96,10 +108,11 @@ static OrtStatus *read_option(const OrtApi *api, const char *name, const char *v
         const size_t used = strlen(names);
         snprintf(names + used, sizeof names - used, "%s%s", i == 0 ? "" : ", ", known_options[i].name);
         if (strcmp(known_options[i].name, name) == 0) {
+            const char *const allowed = known_options[i].allowed;
             return known_options[i].read(value, options)
                        ? NULL
                        : plugin_fail(api, ORT_INVALID_ARGUMENT, "rmsnorm: provider option %s is \"%s\"; allowed is %s",
-                                     name, show(value).text, known_options[i].allowed);
+                                     name, show(value).text, allowed != NULL ? allowed : list_isas().text);
         }
     }
     return plugin_fail(api, ORT_INVALID_ARGUMENT, "rmsnorm: no provider option \"%s\"; there are %s", show(name).text,

@@ -34,6 +34,17 @@ rmsnorm_choice rmsnorm_choose(const rmsnorm_problem *problem, bool read_soon, co
 /* The same for passes in different calls: the first keeps nothing. */
 rmsnorm_choice rmsnorm_choose_apart(const rmsnorm_problem *problem, const rmsnorm_kernels *kernels);
 
+/* An instruction set of this build. */
+typedef struct rmsnorm_compiled {
+    rmsnorm_isa isa;
+    const rmsnorm_kernels *kernels;
+    bool (*runs)(void);
+} rmsnorm_compiled;
+
+/* The first of a list, best first, that runs here (bit i of `running` for list[i]) and is above neither limit, of which
+ * RMSNORM_ISA_AUTO is none. The last one has to be RMSNORM_ISA_SCALAR, which always will do. */
+int rmsnorm_isa_select(const rmsnorm_compiled *list, unsigned running, rmsnorm_isa max_isa, rmsnorm_isa limit);
+
 /* The table of the best instruction set that max_isa and the environment allow. */
 rmsnorm_status rmsnorm_kernels_find(rmsnorm_isa max_isa, const rmsnorm_kernels **kernels);
 

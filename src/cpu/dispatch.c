@@ -70,11 +70,7 @@ static bool runs_avx512(void)
 #endif
 
 /* Best first, the one that always runs last. */
-static const struct {
-    rmsnorm_isa isa;
-    const rmsnorm_kernels *kernels;
-    bool (*runs)(void);
-} compiled[] = {
+static const rmsnorm_compiled compiled[] = {
 #if HAVE_X86
     {RMSNORM_ISA_AVX512, &rmsnorm_kernels_avx512, runs_avx512},
     {RMSNORM_ISA_AVX2, &rmsnorm_kernels_avx2, runs_avx2},
@@ -141,25 +137,36 @@ static int read_environment(void)
     return -1;
 }
 
-/* What the first call finds out: the best runnable index, and the environment's limit. Threads that race write the same. */
+/* What the first call finds out: which of `compiled` run here, a bit for each, and the environment's limit. Threads that race
+ * write the same. */
 typedef struct found {
-    int best, limit;
+    unsigned running;
+    int limit;
 } found;
 
 static found find_once(void)
 {
-    static atomic_int cache; /* 0: not yet; else 1 + best + 256 * (limit + 1) */
-    int packed = atomic_load_explicit(&cache, memory_order_relaxed);
+    static atomic_uint cache; /* 0: not yet; else running + 256 * (limit + 1): one always runs */
+    unsigned packed = atomic_load_explicit(&cache, memory_order_relaxed);
     if (packed == 0) {
-        int best = 0;
-        while (!compiled[best].runs()) {
-            best++;
+        for (int i = 0; i < COMPILED_COUNT; i++) {
+            packed |= (unsigned)compiled[i].runs() << i;
         }
-        packed = 1 + best + 256 * (read_environment() + 1);
+        packed += 256 * (unsigned)(read_environment() + 1);
         atomic_store_explicit(&cache, packed, memory_order_relaxed);
     }
-    const found result = {packed % 256 - 1, packed / 256 - 1};
+    const found result = {packed % 256, (int)(packed / 256) - 1};
     return result;
+}
+
+int rmsnorm_isa_select(const rmsnorm_compiled *list, unsigned running, rmsnorm_isa max_isa, rmsnorm_isa limit)
+{
+    int i = 0;
+    while ((running >> i & 1) == 0 || (max_isa != RMSNORM_ISA_AUTO && list[i].isa > max_isa) ||
+           (limit != RMSNORM_ISA_AUTO && list[i].isa > limit)) {
+        i++;
+    }
+    return i;
 }
 
 /* The index into `compiled`. */
@@ -175,12 +182,7 @@ static rmsnorm_status select_isa(rmsnorm_isa max_isa, int *index)
                   "the environment's RMSNORM_ISA is '%s', allowed " ISA_NAMES, getenv("RMSNORM_ISA"));
     RMSNORM_CHECK(here.limit == RMSNORM_ISA_AUTO || rmsnorm_isa_compiled((rmsnorm_isa)here.limit), RMSNORM_UNSUPPORTED,
                   "the environment's RMSNORM_ISA is %s, which this build does not have", isa_names[here.limit]);
-    int i = here.best;
-    while ((max_isa != RMSNORM_ISA_AUTO && compiled[i].isa > max_isa) ||
-           (here.limit != RMSNORM_ISA_AUTO && (int)compiled[i].isa > here.limit)) {
-        i++;
-    }
-    *index = i;
+    *index = rmsnorm_isa_select(compiled, here.running, max_isa, (rmsnorm_isa)here.limit);
     return RMSNORM_OK;
 }
 

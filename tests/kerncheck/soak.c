@@ -82,7 +82,7 @@ static void wait_for(double seconds)
 static int list_isas(rmsnorm_isa list[MAX_ISAS])
 {
     int count = 0;
-    for (int isa = RMSNORM_ISA_SCALAR; isa <= RMSNORM_ISA_AVX512; isa++) {
+    for (int isa = RMSNORM_ISA_SCALAR; isa < RMSNORM_ISA_COUNT; isa++) {
         if (rmsnorm_isa_runnable((rmsnorm_isa)isa)) {
             list[count++] = (rmsnorm_isa)isa;
         }

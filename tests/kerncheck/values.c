@@ -124,6 +124,13 @@ static row_shape shape_of_row(value_class values, rng *r, int64_t row, int64_t w
     return shape;
 }
 
+/* In double with all its bits: rng_normal alone gives 24, whose squares a double holds, so that no kernel could lose any. */
+static double normal(rng *r, rmsnorm_dtype dtype)
+{
+    const double coarse = rng_normal(r);
+    return dtype == RMSNORM_DOUBLE ? coarse + 0x1p-21 * rng_unit(r) : coarse;
+}
+
 static double element_of(value_class values, rng *r, rmsnorm_dtype dtype, row_shape shape, int64_t column)
 {
     switch (values) {
@@ -138,9 +145,9 @@ static double element_of(value_class values, rng *r, rmsnorm_dtype dtype, row_sh
     case VALUES_LARGEST:
         return format_of(dtype)->largest * signed_unit(r) / 2;
     case VALUES_OUTLIERS:
-        return rng_normal(r) * shape.spread * (column % 512 == 511 ? 40 : 1);
+        return normal(r, dtype) * shape.spread * (column % 512 == 511 ? 40 : 1);
     default:
-        return shape.zero ? copysign(0, rng_normal(r)) : rng_normal(r) * shape.spread;
+        return shape.zero ? copysign(0, rng_normal(r)) : normal(r, dtype) * shape.spread;
     }
 }
 
