@@ -168,8 +168,8 @@ static rmsnorm_status pop(rmsnorm_webgpu *webgpu, const char *what)
     rmsnorm_answer *const answer = rmsnorm_answer_new();
     const WGPUPopErrorScopeCallbackInfo callback = {
         .mode = WGPUCallbackMode_AllowProcessEvents, .callback = on_scope, .userdata1 = answer};
-    webgpu->functions.DevicePopErrorScope(webgpu->device,
-                                          callback); /* whoever hears of it: it would keep all later errors */
+    /* Without an answer, too: a scope that stays would keep all later errors. */
+    webgpu->functions.DevicePopErrorScope(webgpu->device, callback);
     if (answer == NULL) {
         return RMSNORM_OUT_OF_MEMORY;
     }

@@ -70,13 +70,12 @@ static int load_library(void **state)
 
 static rmsnorm_adapter complete; /* what the device can do when there is memory */
 
-/* A device that is opened lacks nothing. */
-static rmsnorm_status open_device(void)
+/* A device that is opened lacks nothing, be it of its own or the caller's. */
+static rmsnorm_status open_as(const rmsnorm_webgpu_options *options)
 {
-    const rmsnorm_webgpu_options options = counted("");
     rmsnorm_webgpu *opened = UNTOUCHED;
     rmsnorm_adapter adapter;
-    const rmsnorm_status status = rmsnorm_webgpu_open(&options, &opened);
+    const rmsnorm_status status = rmsnorm_webgpu_open(options, &opened);
     assert_int_equal(scopes, 0);
     if (status != RMSNORM_OK) {
         assert_no_handle(opened);
@@ -89,6 +88,20 @@ static rmsnorm_status open_device(void)
     assert_int_equal(adapter.timestamps, complete.timestamps);
     rmsnorm_webgpu_close(opened);
     return RMSNORM_OK;
+}
+
+static rmsnorm_status open_device(void)
+{
+    const rmsnorm_webgpu_options options = counted("");
+    return open_as(&options);
+}
+
+static rmsnorm_status adopt_device(void)
+{
+    rmsnorm_webgpu_options options = counted("");
+    options.instance = gpu->instance;
+    options.device = gpu->device;
+    return open_as(&options);
 }
 
 static rmsnorm_status list_adapters(void)
@@ -322,6 +335,7 @@ static void test_devices(void **state)
     const rmsnorm_webgpu_options options = counted("");
     gpu_must(rmsnorm_webgpu_open(&options, &gpu));
     rmsnorm_webgpu_describe(gpu, &complete);
+    memory_sweep("a device of the caller's", adopt_device, 0, 3);
     rmsnorm_webgpu_close(gpu);
     memory_sweep("a device", open_device, 0, 3);
     memory_sweep("adapters", list_adapters, 0, 3);
