@@ -38,7 +38,8 @@ RMSNORM_API void rmsnorm_tensor_file_release(rmsnorm_tensor *tensor);
  * format, it is refused and stays as it is. */
 RMSNORM_API rmsnorm_status rmsnorm_tensor_write(const char *path, const rmsnorm_tensor *tensor, const char *name);
 
-/* Writes a file of these bytes in the same way. Errors: RMSNORM_IO, with the system's reason. */
+/* Writes a file of these bytes in the same way. Errors: RMSNORM_IO or RMSNORM_OUT_OF_MEMORY, with the
+ * system's reason. */
 RMSNORM_API rmsnorm_status rmsnorm_bytes_write(const char *path, const void *bytes, size_t size);
 
 /* Refuses what rmsnorm_tensor_write would refuse for its path and name alone: no name of a tensor file, a .safetensors

@@ -41,13 +41,13 @@ rmsnorm_status rmsnorm_external_init(rmsnorm_external *external, const char *pat
     sprintf(named, "%s%s", strchr(path, '/') == NULL ? "./" : "", path);
     cut_name(named);
     external->folders[0] = realpath(named, NULL);
+    external->folders[1] = external->folders[0] == NULL ? NULL : realpath(path, NULL);
+    const int error = errno;
     free(named);
-    external->folders[1] = realpath(path, NULL);
-    if (external->folders[0] == NULL || external->folders[1] == NULL) {
-        const int error = errno;
+    if (external->folders[1] == NULL) {
         rmsnorm_external_release(external);
-        return rmsnorm_fail(RMSNORM_IO, "%s: its folder cannot be found: %s", rmsnorm_file_display(path),
-                            strerror(error));
+        return rmsnorm_fail(rmsnorm_file_status(error), "%s: its folder cannot be found: %s",
+                            rmsnorm_file_display(path), strerror(error));
     }
     cut_name(external->folders[1]);
     return RMSNORM_OK;
@@ -148,7 +148,7 @@ unsigned rmsnorm_external_bits(int32_t data_type)
 static rmsnorm_status fail_system(const char *where, const char *location)
 {
     const int error = errno;
-    return rmsnorm_fail(error == ENOENT ? RMSNORM_NOT_FOUND : RMSNORM_IO,
+    return rmsnorm_fail(error == ENOENT ? RMSNORM_NOT_FOUND : rmsnorm_file_status(error),
                         "%s has its data in \"" RMSNORM_NAME "\", which cannot be read: %s", where, location,
                         strerror(error));
 }

@@ -44,6 +44,11 @@ bool rmsnorm_file_is_same(const rmsnorm_file_mark *left, const rmsnorm_file_mark
     return left->device == right->device && left->number == right->number;
 }
 
+rmsnorm_status rmsnorm_file_status(int error)
+{
+    return error == ENOMEM ? RMSNORM_OUT_OF_MEMORY : RMSNORM_IO;
+}
+
 bool rmsnorm_file_write(int descriptor, const uint8_t *bytes, size_t size)
 {
     while (size > 0) {

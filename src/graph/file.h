@@ -17,6 +17,9 @@ bool rmsnorm_file_mark_named(const char *path, rmsnorm_file_mark *mark);
 
 bool rmsnorm_file_is_same(const rmsnorm_file_mark *left, const rmsnorm_file_mark *right);
 
+/* What a call of the system that set errno to this becomes. */
+rmsnorm_status rmsnorm_file_status(int error);
+
 /* All of these bytes, or false: errno tells. */
 bool rmsnorm_file_write(int descriptor, const uint8_t *bytes, size_t size);
 

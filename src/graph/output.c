@@ -24,7 +24,8 @@
 static rmsnorm_status fail_system(const char *path, const char *verb)
 {
     const int error = errno;
-    return rmsnorm_fail(RMSNORM_IO, "%s: cannot %s: %s", rmsnorm_file_display(path), verb, strerror(error));
+    return rmsnorm_fail(rmsnorm_file_status(error), "%s: cannot %s: %s", rmsnorm_file_display(path), verb,
+                        strerror(error));
 }
 
 rmsnorm_status rmsnorm_output_fail(const char *path)

@@ -4,6 +4,7 @@
 #include "graph/source.h"
 
 #include "graph/bytes.h"
+#include "graph/file.h"
 #include "operator/error.h"
 
 #include <errno.h>
@@ -20,8 +21,8 @@
 static rmsnorm_status fail_system(const char *file, const char *verb)
 {
     const int error = errno;
-    return rmsnorm_fail(error == ENOENT ? RMSNORM_NOT_FOUND : RMSNORM_IO, "%s: cannot %s: %s", file, verb,
-                        strerror(error));
+    return rmsnorm_fail(error == ENOENT ? RMSNORM_NOT_FOUND : rmsnorm_file_status(error), "%s: cannot %s: %s", file,
+                        verb, strerror(error));
 }
 
 /* A size of 0 is no promise: the files of /proc report it whatever they hold. */

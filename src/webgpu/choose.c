@@ -35,8 +35,9 @@ rmsnorm_status rmsnorm_webgpu_choose(rmsnorm_webgpu *webgpu, const rmsnorm_packa
         for (size_t i = 0; i < choice.tunable_count; i++) {
             tuned.tunables[i] = (rmsnorm_tunable){choice.tunables[i].name, choice.tunables[i].value};
         }
-        if (rmsnorm_plan_make(package, &tuned, plan) == RMSNORM_OK) {
-            return RMSNORM_OK;
+        const rmsnorm_status status = rmsnorm_plan_make(package, &tuned, plan);
+        if (status == RMSNORM_OK || status == RMSNORM_OUT_OF_MEMORY) {
+            return status;
         }
     }
     return rmsnorm_plan_make(package, request, plan);

@@ -158,18 +158,21 @@ static void on_scope(WGPUPopErrorScopeStatus status, WGPUErrorType type, WGPUStr
                      void *second)
 {
     (void)second;
-    rmsnorm_answer_give(first, (int)status, (int)type, NULL, message);
+    if (first != NULL) {
+        rmsnorm_answer_give(first, (int)status, (int)type, NULL, message);
+    }
 }
 
 static rmsnorm_status pop(rmsnorm_webgpu *webgpu, const char *what)
 {
     rmsnorm_answer *const answer = rmsnorm_answer_new();
+    const WGPUPopErrorScopeCallbackInfo callback = {
+        .mode = WGPUCallbackMode_AllowProcessEvents, .callback = on_scope, .userdata1 = answer};
+    /* Without an answer, too: a scope that stays would keep all later errors. */
+    webgpu->functions.DevicePopErrorScope(webgpu->device, callback);
     if (answer == NULL) {
         return RMSNORM_OUT_OF_MEMORY;
     }
-    const WGPUPopErrorScopeCallbackInfo callback = {
-        .mode = WGPUCallbackMode_AllowProcessEvents, .callback = on_scope, .userdata1 = answer};
-    webgpu->functions.DevicePopErrorScope(webgpu->device, callback);
     rmsnorm_status status = rmsnorm_answer_wait(&webgpu->functions, webgpu->instance, answer, webgpu->timeout, NULL,
                                                 NULL, NULL); /* nobody else's errors into our scope: keep the lock */
     if (status == RMSNORM_OK && answer->status == WGPUPopErrorScopeStatus_Success &&

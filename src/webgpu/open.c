@@ -28,42 +28,54 @@ static WGPUStringView view(const char *text)
     return (WGPUStringView){text, strlen(text)};
 }
 
-static bool compiles(rmsnorm_webgpu *webgpu, const char *wgsl)
+/* What the end of a scope says of a feature. A host without memory says nothing. */
+static rmsnorm_status judge(rmsnorm_status ended, bool *good)
+{
+    *good = ended == RMSNORM_OK;
+    return ended == RMSNORM_OUT_OF_MEMORY ? ended : RMSNORM_OK;
+}
+
+static rmsnorm_status compiles(rmsnorm_webgpu *webgpu, const char *wgsl, bool *good)
 {
     WGPUShaderSourceWGSL source = {.chain = {.sType = WGPUSType_ShaderSourceWGSL}, .code = view(wgsl)};
     const WGPUShaderModuleDescriptor descriptor = {.nextInChain = &source.chain, .label = view("probe")};
     rmsnorm_webgpu_scope_begin(webgpu);
     WGPUShaderModule module = webgpu->functions.DeviceCreateShaderModule(webgpu->device, &descriptor);
-    const bool good = rmsnorm_webgpu_scope_end(webgpu, "probe") == RMSNORM_OK;
+    const rmsnorm_status ended = rmsnorm_webgpu_scope_end(webgpu, "probe");
     if (module != NULL) {
         webgpu->functions.ShaderModuleRelease(module);
     }
-    return good;
+    return judge(ended, good);
 }
 
-static bool has_timestamps(rmsnorm_webgpu *webgpu)
+static rmsnorm_status has_timestamps(rmsnorm_webgpu *webgpu, bool *good)
 {
     const WGPUQuerySetDescriptor descriptor = {.label = view("probe"), .type = WGPUQueryType_Timestamp, .count = 2};
     rmsnorm_webgpu_scope_begin(webgpu);
     WGPUQuerySet set = webgpu->functions.DeviceCreateQuerySet(webgpu->device, &descriptor);
-    const bool good = rmsnorm_webgpu_scope_end(webgpu, "probe") == RMSNORM_OK;
+    const rmsnorm_status ended = rmsnorm_webgpu_scope_end(webgpu, "probe");
     if (set != NULL) {
         webgpu->functions.QuerySetRelease(set);
     }
-    return good;
+    return judge(ended, good);
 }
 
-/* Returns how many there are. */
-static int probe(rmsnorm_webgpu *webgpu)
+/* Sets what the device can do, and how many things that are. */
+static rmsnorm_status probe(rmsnorm_webgpu *webgpu, int *score)
 {
     rmsnorm_device_profile *const profile = &webgpu->adapter.profile;
-    profile->shader_f16 = compiles(webgpu, "enable f16;\n@compute @workgroup_size(1) fn main() { _ = f16(1); }\n");
-    profile->subgroups =
-        profile->subgroup_min_size >= 4 && profile->subgroup_max_size >= profile->subgroup_min_size &&
-        compiles(webgpu, "enable subgroups;\n@compute @workgroup_size(32)\n"
-                         "fn main(@builtin(subgroup_size) size: u32) { _ = subgroupAdd(f32(size)); }\n");
-    webgpu->adapter.timestamps = has_timestamps(webgpu);
-    return profile->shader_f16 + profile->subgroups + webgpu->adapter.timestamps;
+    RMSNORM_TRY(
+        compiles(webgpu, "enable f16;\n@compute @workgroup_size(1) fn main() { _ = f16(1); }\n", &profile->shader_f16));
+    profile->subgroups = false;
+    if (profile->subgroup_min_size >= 4 && profile->subgroup_max_size >= profile->subgroup_min_size) {
+        RMSNORM_TRY(compiles(webgpu,
+                             "enable subgroups;\n@compute @workgroup_size(32)\n"
+                             "fn main(@builtin(subgroup_size) size: u32) { _ = subgroupAdd(f32(size)); }\n",
+                             &profile->subgroups));
+    }
+    RMSNORM_TRY(has_timestamps(webgpu, &webgpu->adapter.timestamps));
+    *score = profile->shader_f16 + profile->subgroups + webgpu->adapter.timestamps;
+    return RMSNORM_OK;
 }
 
 static void narrow(rmsnorm_device_profile *have, const rmsnorm_device_profile *wanted)
@@ -199,11 +211,11 @@ static rmsnorm_status attempt(rmsnorm_webgpu *webgpu, const rmsnorm_adapter_way 
     }
     rmsnorm_adapter_read(&webgpu->functions, adapter, &webgpu->adapter);
     rmsnorm_failure_forget(webgpu->failure); /* a device that was given up for this one is "lost" */
-    const rmsnorm_status status = request_device(webgpu, adapter, numbering, exact_clock, why, size);
+    rmsnorm_status status = request_device(webgpu, adapter, numbering, exact_clock, why, size);
     webgpu->functions.AdapterRelease(adapter);
     if (status == RMSNORM_OK && webgpu->device != NULL) {
         webgpu->queue = webgpu->functions.DeviceGetQueue(webgpu->device);
-        *score = probe(webgpu);
+        status = probe(webgpu, score);
     }
     return status;
 }
@@ -297,12 +309,17 @@ rmsnorm_status rmsnorm_webgpu_adapters(const rmsnorm_webgpu_options *options, rm
     RMSNORM_TRY(rmsnorm_webgpu_read_options(options, &ours));
     RMSNORM_TRY(rmsnorm_webgpu_load(&ours, &functions));
     rmsnorm_adapter *const found = calloc(MOST_ADAPTERS, sizeof *found);
+    RMSNORM_CHECK(found != NULL, RMSNORM_OUT_OF_MEMORY, "rmsnorm_webgpu_adapters: out of memory");
     WGPUInstance instance = functions.CreateInstance(NULL);
-    rmsnorm_status status = found == NULL || instance == NULL
-                                ? rmsnorm_fail(RMSNORM_OUT_OF_MEMORY, "WebGPU: the library gives no instance")
-                                : list(&functions, instance, &ours, found, count);
-    for (size_t i = 0; status == RMSNORM_OK && i < *count && i < capacity; i++) {
-        adapters[i] = found[i];
+    size_t all = 0;
+    rmsnorm_status status = instance == NULL
+                                ? rmsnorm_fail(RMSNORM_DEVICE_FAILED, "WebGPU: the library gives no instance")
+                                : list(&functions, instance, &ours, found, &all);
+    if (status == RMSNORM_OK) {
+        *count = all;
+        for (size_t i = 0; i < all && i < capacity; i++) {
+            adapters[i] = found[i];
+        }
     }
     if (instance != NULL) {
         functions.InstanceRelease(instance);
@@ -330,8 +347,8 @@ static rmsnorm_status adopt(rmsnorm_webgpu *webgpu, const rmsnorm_webgpu_options
     if (webgpu->functions.DeviceGetLimits(webgpu->device, &limits.limits) == WGPUStatus_Success) {
         rmsnorm_adapter_read_limits(&limits.limits, &webgpu->adapter.profile);
     }
-    probe(webgpu);
-    return RMSNORM_OK;
+    int score;
+    return probe(webgpu, &score);
 }
 
 static rmsnorm_status open_device(rmsnorm_webgpu *webgpu, const rmsnorm_webgpu_options *options)

@@ -297,6 +297,7 @@ rmsnorm_status rmsnorm_tuning_save(const rmsnorm_tuning *tuning)
     if (reason == 0) {
         reason = replace_file(tuning);
     }
-    RMSNORM_CHECK(reason == 0, RMSNORM_IO, "tuning: %s cannot be written: %s", tuning->path, strerror(reason));
+    RMSNORM_CHECK(reason == 0, reason == ENOMEM ? RMSNORM_OUT_OF_MEMORY : RMSNORM_IO,
+                  "tuning: %s cannot be written: %s", tuning->path, strerror(reason));
     return RMSNORM_OK;
 }

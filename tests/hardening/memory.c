@@ -1,5 +1,6 @@
 #include "hardening/memory.h"
 
+#include <errno.h>
 #include <jansson.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -10,11 +11,13 @@ void *__real_calloc(size_t count, size_t size);
 void *__real_realloc(void *old, size_t size);
 void *__real_aligned_alloc(size_t alignment, size_t size);
 void __real_free(void *memory);
+char *__real_realpath(const char *path, char *resolved);
 void *__wrap_malloc(size_t size);
 void *__wrap_calloc(size_t count, size_t size);
 void *__wrap_realloc(void *old, size_t size);
 void *__wrap_aligned_alloc(size_t alignment, size_t size);
 void __wrap_free(void *memory);
+char *__wrap_realpath(const char *path, char *resolved);
 
 char memory_untouched[1];
 
@@ -83,6 +86,9 @@ static bool is_granted(bool to_jansson)
     const size_t request = requests++;
     const bool granted = request < failing || (!all_after && (request > failing || to_jansson));
     (void)pthread_mutex_unlock(&mutex);
+    if (!granted) {
+        errno = ENOMEM;
+    }
     return granted;
 }
 
@@ -114,6 +120,15 @@ void __wrap_free(void *memory)
 {
     forget(memory);
     __real_free(memory);
+}
+
+/* The C library's own request, for the caller to free. */
+char *__wrap_realpath(const char *path, char *resolved)
+{
+    if (resolved != NULL) {
+        return __real_realpath(path, resolved);
+    }
+    return is_granted(false) ? keep(__real_realpath(path, NULL)) : NULL;
 }
 
 /* Jansson 2.14 reads and writes beyond its buffers when the text of a string cannot grow and a later request is granted. So its requests

@@ -1,5 +1,5 @@
-/* memory.h: memory that ends when a test wants it to. A program that links memory.c and wraps malloc, calloc, realloc, aligned_alloc
- * and free at link time sees every request of the static libraries and of jansson. */
+/* memory.h: memory that ends when a test wants it to. A program that links memory.c and wraps malloc, calloc, realloc, aligned_alloc,
+ * free and realpath at link time sees every request of the static libraries and of jansson. */
 #ifndef RMSNORM_TESTS_HARDENING_MEMORY_H
 #define RMSNORM_TESTS_HARDENING_MEMORY_H
 
