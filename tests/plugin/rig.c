@@ -300,6 +300,35 @@ void run_model(rig_mode mode, const bytes *model, const named *inputs, size_t in
     ort->ReleaseSession(session);
 }
 
+/* ---- Models ---------------------------------------------------------------------------------- */
+
+void put_scalar(bytes *graph, const char *name, float value)
+{
+    bytes message = tensor_message(name, RMSNORM_FLOAT, NULL, 0, &value, sizeof value);
+    field_message(graph, GRAPH_INITIALIZER, &message);
+}
+
+void put_constant(bytes *graph, const char *name, const rmsnorm_tensor *tensor)
+{
+    const size_t size = (size_t)rmsnorm_tensor_count(tensor) * rmsnorm_dtype_size(tensor->dtype);
+    bytes message =
+        tensor_message(name, (int32_t)tensor->dtype, tensor->dims, (size_t)tensor->rank, tensor->data, size);
+    field_message(graph, GRAPH_INITIALIZER, &message);
+}
+
+bytes finish(bytes *graph, int64_t standard, int64_t microsoft)
+{
+    bytes model = {0};
+    field_text(graph, GRAPH_NAME, "main");
+    field_varint(&model, MODEL_IR, 8);
+    put_opset(&model, NULL, standard);
+    if (microsoft != 0) {
+        put_opset(&model, "com.microsoft", microsoft);
+    }
+    field_message(&model, MODEL_GRAPH, graph);
+    return model;
+}
+
 /* ---- Data ------------------------------------------------------------------------------------ */
 
 void fill_tensor(rmsnorm_tensor *tensor, uint32_t seed)

@@ -62,6 +62,13 @@ size_t rig_placed(void);
 /* What nodes in sessions of RIG_COMPILED have handed to the runtime's pool since the last call: calls, and the tasks of all. */
 void rig_handed(size_t *calls, size_t *tasks);
 
+/* ---- Models ---------------------------------------------------------------------------------- */
+
+void put_scalar(bytes *graph, const char *name, float value);
+void put_constant(bytes *graph, const char *name, const rmsnorm_tensor *tensor);
+/* The model of the graph, with these opsets of ai.onnx and com.microsoft; 0: not imported. */
+bytes finish(bytes *graph, int64_t standard, int64_t microsoft);
+
 /* ---- Data ------------------------------------------------------------------------------------ */
 
 /* Finite numbers of moderate size, the same in every run. */

@@ -25,40 +25,12 @@ static void put_node(bytes *graph, const char *type, const char *inputs, const c
     field_message(graph, GRAPH_NODE, &node);
 }
 
-static void put_scalar(bytes *graph, const char *name, float value)
-{
-    bytes message = tensor_message(name, RMSNORM_FLOAT, NULL, 0, &value, sizeof value);
-    field_message(graph, GRAPH_INITIALIZER, &message);
-}
-
-static void put_constant(bytes *graph, const char *name, const rmsnorm_tensor *tensor)
-{
-    const size_t size = (size_t)rmsnorm_tensor_count(tensor) * rmsnorm_dtype_size(tensor->dtype);
-    bytes message =
-        tensor_message(name, (int32_t)tensor->dtype, tensor->dims, (size_t)tensor->rank, tensor->data, size);
-    field_message(graph, GRAPH_INITIALIZER, &message);
-}
-
 static void put_norm(bytes *graph, const char *domain, const char *type, const char *inputs, const char *outputs)
 {
     bytes node = begin_node(type, domain, inputs, outputs);
     field_text(&node, NODE_NAME, "the norm");
     put_attribute_float(&node, "epsilon", 1e-5F);
     field_message(graph, GRAPH_NODE, &node);
-}
-
-/* An opset of 0 is not imported. */
-static bytes finish(bytes *graph, int64_t standard, int64_t microsoft)
-{
-    bytes model = {0};
-    field_text(graph, GRAPH_NAME, "main");
-    field_varint(&model, MODEL_IR, 8);
-    put_opset(&model, NULL, standard);
-    if (microsoft != 0) {
-        put_opset(&model, "com.microsoft", microsoft);
-    }
-    field_message(&model, MODEL_GRAPH, graph);
-    return model;
 }
 
 /* ---- The operators, as models spell them ------------------------------------------------------ */

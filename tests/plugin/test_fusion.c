@@ -38,30 +38,11 @@ static void put_norm(bytes *graph, const char *type, const char *inputs, const c
     field_message(graph, GRAPH_NODE, &node);
 }
 
-static void put_constant(bytes *graph, const char *name, rmsnorm_dtype dtype, const char *dims, uint32_t seed)
+static void put_filled(bytes *graph, const char *name, rmsnorm_dtype dtype, const char *dims, uint32_t seed)
 {
     rmsnorm_tensor tensor = make_tensor(dtype, dims, seed);
-    const size_t size = (size_t)rmsnorm_tensor_count(&tensor) * rmsnorm_dtype_size(dtype);
-    bytes message = tensor_message(name, (int32_t)dtype, tensor.dims, (size_t)tensor.rank, tensor.data, size);
-    field_message(graph, GRAPH_INITIALIZER, &message);
+    put_constant(graph, name, &tensor);
     free(tensor.data);
-}
-
-static void put_scalar(bytes *graph, const char *name, float value)
-{
-    bytes message = tensor_message(name, RMSNORM_FLOAT, NULL, 0, &value, sizeof value);
-    field_message(graph, GRAPH_INITIALIZER, &message);
-}
-
-static bytes finish(bytes *graph)
-{
-    bytes model = {0};
-    field_text(graph, GRAPH_NAME, "main");
-    field_varint(&model, MODEL_IR, 8);
-    put_opset(&model, NULL, 17);
-    put_opset(&model, "com.microsoft", 1);
-    field_message(&model, MODEL_GRAPH, graph);
-    return model;
 }
 
 /* "PREFIX_square" -> normalized rows "PREFIX_n" of x, in float: four nodes. */
@@ -106,7 +87,7 @@ static size_t fused_in_first_way; /* groups that the provider claimed in the las
 static void check(bytes *graph, named *inputs, size_t input_count, const char *const *names, size_t count,
                   const char *claimed, double relative)
 {
-    bytes model = finish(graph);
+    bytes model = finish(graph, 17, 1);
     named wanted[MOST_TENSORS], got[MOST_TENSORS];
     for (size_t i = 0; i < count; i++) {
         wanted[i].name = got[i].name = names[i];
@@ -139,7 +120,7 @@ static void a_chain_is_one_node(void **state)
     put_chain(&graph, "x", "a");
     put_node(&graph, "Mul", "", "a_n gamma", "y");
     put_numbers(&graph);
-    put_constant(&graph, "gamma", RMSNORM_FLOAT, "48", 3);
+    put_filled(&graph, "gamma", RMSNORM_FLOAT, "48", 3);
     put_value(&graph, GRAPH_INPUT, "x", RMSNORM_FLOAT, "B,S,48");
     put_value(&graph, GRAPH_OUTPUT, "y", RMSNORM_FLOAT, NULL);
     named inputs[] = {{"x", make_tensor(RMSNORM_FLOAT, "2,5,48", 1)}};
@@ -168,7 +149,7 @@ static void casts_keep_their_order_at_any_opset(void **state)
     put_node(&graph, "Mul", "", "gamma narrow", "y");
     put_node(&graph, "ReduceMean", "", "x", "blocks_raising_the_opset");
     put_numbers(&graph);
-    put_constant(&graph, "gamma", RMSNORM_FLOAT16, "48", 3);
+    put_filled(&graph, "gamma", RMSNORM_FLOAT16, "48", 3);
     put_value(&graph, GRAPH_INPUT, "x", RMSNORM_FLOAT16, "5,48");
     put_value(&graph, GRAPH_OUTPUT, "y", RMSNORM_FLOAT16, NULL);
     put_value(&graph, GRAPH_OUTPUT, "blocks_raising_the_opset", RMSNORM_FLOAT16, NULL);
@@ -293,7 +274,7 @@ static void an_addition_goes_into_the_norm(void **state)
     put_node(&graph, "Relu", "", "sum", "r");
     put_value(&graph, GRAPH_INPUT, "x", RMSNORM_FLOAT, "B,S,48");
     put_value(&graph, GRAPH_INPUT, "skip", RMSNORM_FLOAT, "B,S,48");
-    put_constant(&graph, "gamma", RMSNORM_FLOAT, "48", 3);
+    put_filled(&graph, "gamma", RMSNORM_FLOAT, "48", 3);
     put_value(&graph, GRAPH_OUTPUT, "y", RMSNORM_FLOAT, NULL);
     put_value(&graph, GRAPH_OUTPUT, "sum", RMSNORM_FLOAT, NULL);
     put_value(&graph, GRAPH_OUTPUT, "r", RMSNORM_FLOAT, NULL);
@@ -314,8 +295,8 @@ static void residual_bias_and_chain_are_one_node(void **state)
     put_numbers(&graph);
     put_value(&graph, GRAPH_INPUT, "x", RMSNORM_FLOAT, "2,5,48");
     put_value(&graph, GRAPH_INPUT, "skip", RMSNORM_FLOAT, "2,5,48");
-    put_constant(&graph, "gamma", RMSNORM_FLOAT, "48", 3);
-    put_constant(&graph, "bias", RMSNORM_FLOAT, "48", 4);
+    put_filled(&graph, "gamma", RMSNORM_FLOAT, "48", 3);
+    put_filled(&graph, "bias", RMSNORM_FLOAT, "48", 4);
     put_value(&graph, GRAPH_OUTPUT, "y", RMSNORM_FLOAT, NULL);
     named inputs[] = {{"x", make_tensor(RMSNORM_FLOAT, "2,5,48", 1)},
                       {"skip", make_tensor(RMSNORM_FLOAT, "2,5,48", 2)}};
@@ -363,7 +344,7 @@ static bytes branching(void)
     put_value(&graph, GRAPH_INPUT, "x", RMSNORM_FLOAT, "5,48");
     put_value(&graph, GRAPH_INPUT, "skip", RMSNORM_FLOAT, "5,48");
     put_value(&graph, GRAPH_INPUT, "chosen", RMSNORM_FLOAT, "");
-    put_constant(&graph, "gamma", RMSNORM_FLOAT, "48", 3);
+    put_filled(&graph, "gamma", RMSNORM_FLOAT, "48", 3);
     put_value(&graph, GRAPH_OUTPUT, "y", RMSNORM_FLOAT, NULL);
     put_value(&graph, GRAPH_OUTPUT, "z", RMSNORM_FLOAT, NULL);
     return graph;
@@ -454,11 +435,11 @@ static void dims_of_one_name_must_broadcast(void **state)
     bytes graph = {0};
     put_node(&graph, "Add", "", "x skip", "sum");
     put_norm(&graph, "SimplifiedLayerNormalization", "sum gamma", "y");
-    put_constant(&graph, "gamma", RMSNORM_FLOAT, "8", 3);
+    put_filled(&graph, "gamma", RMSNORM_FLOAT, "8", 3);
     put_value(&graph, GRAPH_INPUT, "x", RMSNORM_FLOAT, "S,8");
     put_value(&graph, GRAPH_INPUT, "skip", RMSNORM_FLOAT, "S,8");
     put_value(&graph, GRAPH_OUTPUT, "y", RMSNORM_FLOAT, NULL);
-    bytes model = finish(&graph);
+    bytes model = finish(&graph, 17, 1);
     named inputs[] = {{"x", make_tensor(RMSNORM_FLOAT, "2,8", 1)}, {"skip", make_tensor(RMSNORM_FLOAT, "3,8", 2)}};
     named got = {.name = "y"};
     OrtSession *session;
@@ -495,7 +476,7 @@ static void check_function(rig_mode mode, bool added)
     put_value(&graph, GRAPH_INPUT, "x", RMSNORM_FLOAT, "A,B,8");
     put_value(&graph, GRAPH_INPUT, "gamma", RMSNORM_FLOAT, "8");
     put_value(&graph, GRAPH_OUTPUT, "y", RMSNORM_FLOAT, NULL);
-    bytes model = finish(&graph);
+    bytes model = finish(&graph, 17, 1);
     field_message(&model, MODEL_FUNCTION, &function);
     named inputs[] = {{"x", make_tensor(RMSNORM_FLOAT, "2,3,8", 1)}, {"gamma", make_tensor(RMSNORM_FLOAT, "8", 2)}};
     named wanted = {.name = "y"}, got = {.name = "y"};
@@ -524,9 +505,9 @@ static bytes two_norms(void)
     put_norm(&graph, "SimplifiedLayerNormalization", "sum gamma", "y");
     put_value(&graph, GRAPH_INPUT, "x", RMSNORM_FLOAT, "64,4096");
     put_value(&graph, GRAPH_INPUT, "skip", RMSNORM_FLOAT, "64,4096");
-    put_constant(&graph, "gamma", RMSNORM_FLOAT, "4096", 3);
+    put_filled(&graph, "gamma", RMSNORM_FLOAT, "4096", 3);
     put_value(&graph, GRAPH_OUTPUT, "y", RMSNORM_FLOAT, NULL);
-    return finish(&graph);
+    return finish(&graph, 17, 1);
 }
 
 static void run_with(const bytes *model, const char *option, const char *wanted)

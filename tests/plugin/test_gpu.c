@@ -6,7 +6,7 @@
 
 static bytes two_norms(void)
 {
-    bytes graph = {0}, model = {0};
+    bytes graph = {0};
     bytes node = begin_node("SimplifiedLayerNormalization", "", "x gamma", "y");
     field_text(&node, NODE_NAME, "single");
     field_message(&graph, GRAPH_NODE, &node);
@@ -19,11 +19,7 @@ static bytes two_norms(void)
     put_value(&graph, GRAPH_INPUT, "delta", RMSNORM_DOUBLE, "64");
     put_value(&graph, GRAPH_OUTPUT, "y", RMSNORM_FLOAT, NULL);
     put_value(&graph, GRAPH_OUTPUT, "z", RMSNORM_DOUBLE, NULL);
-    field_text(&graph, GRAPH_NAME, "main");
-    field_varint(&model, MODEL_IR, 8);
-    put_opset(&model, NULL, 17);
-    field_message(&model, MODEL_GRAPH, &graph);
-    return model;
+    return finish(&graph, 17, 0);
 }
 
 static void nothing_is_taken_from_a_gpu(void **state)

@@ -17,25 +17,6 @@ static void put_skip(bytes *graph, const char *name, const char *inputs, const c
     field_message(graph, GRAPH_NODE, &node);
 }
 
-static void put_tensor(bytes *graph, const char *name, const rmsnorm_tensor *tensor)
-{
-    const size_t size = (size_t)rmsnorm_tensor_count(tensor) * rmsnorm_dtype_size(tensor->dtype);
-    bytes message =
-        tensor_message(name, (int32_t)tensor->dtype, tensor->dims, (size_t)tensor->rank, tensor->data, size);
-    field_message(graph, GRAPH_INITIALIZER, &message);
-}
-
-static bytes finish(bytes *graph)
-{
-    bytes model = {0};
-    field_text(graph, GRAPH_NAME, "main");
-    field_varint(&model, MODEL_IR, 8);
-    put_opset(&model, NULL, 17);
-    put_opset(&model, "com.microsoft", 1);
-    field_message(&model, MODEL_GRAPH, graph);
-    return model;
-}
-
 static rmsnorm_tensor skip_of(const rmsnorm_tensor *x, const rmsnorm_tensor *skip, const rmsnorm_tensor *gamma,
                               rmsnorm_tensor *sum)
 {
@@ -60,12 +41,12 @@ static void check_layers(rig_mode mode, rmsnorm_dtype dtype)
     put_skip(&graph, "a", "x first gamma", "ay - - as");
     put_skip(&graph, "b", "ay as gamma", "by - - bs");
     put_skip(&graph, "c", "by bs gamma", "cy - - cs");
-    put_tensor(&graph, "gamma", &gamma);
-    put_tensor(&graph, "first", &first);
+    put_constant(&graph, "gamma", &gamma);
+    put_constant(&graph, "first", &first);
     put_value(&graph, GRAPH_INPUT, "x", (int32_t)dtype, "B,S,64");
     put_value(&graph, GRAPH_OUTPUT, "cy", (int32_t)dtype, NULL);
     put_value(&graph, GRAPH_OUTPUT, "cs", (int32_t)dtype, NULL);
-    bytes model = finish(&graph);
+    bytes model = finish(&graph, 17, 1);
     named inputs[] = {{"x", make_tensor(dtype, "2,4,64", 1)}};
     rmsnorm_tensor sums[3], outputs[3];
     outputs[0] = skip_of(&inputs[0].tensor, &first, &gamma, &sums[0]);
@@ -117,7 +98,7 @@ static bytes norm_model(const char *domain, rmsnorm_dtype dtype, int64_t stash_t
     put_value(&graph, GRAPH_INPUT, "x", (int32_t)dtype, dims);
     put_value(&graph, GRAPH_INPUT, "gamma", (int32_t)dtype, gamma_dims);
     put_value(&graph, GRAPH_OUTPUT, "y", (int32_t)dtype, NULL);
-    return finish(&graph);
+    return finish(&graph, 17, 1);
 }
 
 /* The input changes its type in between: the result may not lie where it does. */
@@ -134,10 +115,10 @@ static void a_result_of_another_type_has_its_own_memory(void **state)
     node = begin_node("Cast", "", "y", "z"); /* results of the graph have memory of their own anyway */
     put_attribute_int(&node, "to", RMSNORM_FLOAT);
     field_message(&graph, GRAPH_NODE, &node);
-    put_tensor(&graph, "gamma", &gamma);
+    put_constant(&graph, "gamma", &gamma);
     put_value(&graph, GRAPH_INPUT, "x", RMSNORM_FLOAT16, "4,64");
     put_value(&graph, GRAPH_OUTPUT, "z", RMSNORM_FLOAT, NULL);
-    bytes model = finish(&graph);
+    bytes model = finish(&graph, 17, 1);
     named inputs[] = {{"x", make_tensor(RMSNORM_FLOAT16, "4,64", 1)}}, got[2];
     static const rig_mode modes[] = {RIG_PROVIDER, RIG_COMPILED, RIG_CUSTOM};
     for (size_t m = 0; m < 3; m++) {
@@ -236,12 +217,12 @@ static void check_refused(rig_mode mode, const char *name, const char *dims, boo
     put_value(&graph, GRAPH_INPUT, "x", RMSNORM_FLOAT16, "A,B,C");
     put_value(&graph, GRAPH_INPUT, inputs[1].name, RMSNORM_FLOAT16, is_gamma ? "A,B,C" : "C");
     if (constant) {
-        put_tensor(&graph, name, &inputs[2].tensor);
+        put_constant(&graph, name, &inputs[2].tensor);
     } else {
         put_value(&graph, GRAPH_INPUT, name, RMSNORM_FLOAT16, is_gamma ? "G" : "D,E,F");
     }
     put_value(&graph, GRAPH_OUTPUT, "y", RMSNORM_FLOAT16, NULL);
-    bytes model = finish(&graph);
+    bytes model = finish(&graph, 17, 1);
     snprintf(wanted, sizeof wanted, "node \"the norm\": SkipSimplifiedLayerNormalization: %s", name);
     expect_good(rig_session(mode, &model, NULL, &session));
     expect_status(rig_run(session, inputs, constant ? 2 : 3, &got, 1), wanted);
@@ -288,7 +269,7 @@ static void double_statistics_are_never_written_into_float_memory(void **state)
     put_value(&graph, GRAPH_INPUT, "gamma", RMSNORM_DOUBLE, "8");
     put_value(&graph, GRAPH_OUTPUT, "y", RMSNORM_DOUBLE, NULL);
     put_value(&graph, GRAPH_OUTPUT, "z", RMSNORM_FLOAT, NULL);
-    bytes model = finish(&graph);
+    bytes model = finish(&graph, 17, 1);
     OrtSession *session = NULL;
     named inputs[] = {{"x", make_tensor(RMSNORM_DOUBLE, "2,8", 1)}, {"gamma", make_tensor(RMSNORM_DOUBLE, "8", 2)}};
     named wanted[] = {{.name = "y"}, {.name = "z"}}, got[] = {{.name = "y"}, {.name = "z"}};
@@ -316,12 +297,12 @@ static void sessions_share_a_gamma(void **state)
     rmsnorm_tensor gamma = make_tensor(RMSNORM_FLOAT16, "64", 3), own = make_tensor(RMSNORM_FLOAT16, "64", 9);
     bytes graph = {0};
     put_skip(&graph, "a", "x first gamma", "y - - s");
-    put_tensor(&graph, "gamma", &own);
+    put_constant(&graph, "gamma", &own);
     put_value(&graph, GRAPH_INPUT, "x", RMSNORM_FLOAT16, "2,4,64");
     put_value(&graph, GRAPH_INPUT, "first", RMSNORM_FLOAT16, "2,4,64");
     put_value(&graph, GRAPH_OUTPUT, "y", RMSNORM_FLOAT16, NULL);
     put_value(&graph, GRAPH_OUTPUT, "s", RMSNORM_FLOAT16, NULL);
-    bytes model = finish(&graph);
+    bytes model = finish(&graph, 17, 1);
     named inputs[] = {{"x", make_tensor(RMSNORM_FLOAT16, "2,4,64", 1)},
                       {"first", make_tensor(RMSNORM_FLOAT16, "2,4,64", 2)}};
     rmsnorm_tensor sum, wanted = skip_of(&inputs[0].tensor, &inputs[1].tensor, &gamma, &sum);
@@ -356,7 +337,7 @@ static void sessions_share_a_gamma(void **state)
 static void models_without_a_norm_load_as_before(void **state)
 {
     (void)state;
-    bytes graph = {0}, model = {0};
+    bytes graph = {0};
     bytes node = begin_node("Sigmoid", "", "x", "s");
     field_text(&node, NODE_NAME, "gate");
     field_message(&graph, GRAPH_NODE, &node);
@@ -365,10 +346,7 @@ static void models_without_a_norm_load_as_before(void **state)
     field_message(&graph, GRAPH_NODE, &node);
     put_value(&graph, GRAPH_INPUT, "x", RMSNORM_FLOAT, "2,8");
     put_value(&graph, GRAPH_OUTPUT, "y", RMSNORM_FLOAT, "2,8");
-    field_text(&graph, GRAPH_NAME, "main");
-    field_varint(&model, MODEL_IR, 8);
-    put_opset(&model, NULL, 17);
-    field_message(&model, MODEL_GRAPH, &graph);
+    bytes model = finish(&graph, 17, 0);
     OrtSession *session = NULL;
     expect_good(rig_session(RIG_PROVIDER, &model, NULL, &session));
     ort->ReleaseSession(session);
@@ -504,12 +482,12 @@ static bytes skip_model(bool fused)
     } else {
         put_skip(&graph, "the norm", "x skip gamma", "y");
     }
-    put_tensor(&graph, "gamma", &gamma);
+    put_constant(&graph, "gamma", &gamma);
     put_value(&graph, GRAPH_INPUT, "x", RMSNORM_FLOAT, "S,4096");
     put_value(&graph, GRAPH_INPUT, "skip", RMSNORM_FLOAT, "S,4096");
     put_value(&graph, GRAPH_OUTPUT, "y", RMSNORM_FLOAT, NULL);
     free(gamma.data);
-    return finish(&graph);
+    return finish(&graph, 17, 1);
 }
 
 static void check_bound(rig_mode mode, bool fused, int64_t x_rows, int64_t rows)

@@ -18,25 +18,18 @@ static const rig_mode modes[] = {RIG_PROVIDER, RIG_COMPILED, RIG_CUSTOM};
 
 static bytes norm_model(rmsnorm_dtype dtype, const char *gamma_dims, const rmsnorm_tensor *gamma)
 {
-    bytes graph = {0}, model = {0};
-    field_text(&graph, GRAPH_NAME, "main");
+    bytes graph = {0};
     bytes node = begin_node("SimplifiedLayerNormalization", "", "x gamma", "y");
     field_text(&node, NODE_NAME, "the norm");
     field_message(&graph, GRAPH_NODE, &node);
     put_value(&graph, GRAPH_INPUT, "x", (int32_t)dtype, "R,H");
     if (gamma != NULL) {
-        const size_t size = (size_t)rmsnorm_tensor_count(gamma) * rmsnorm_dtype_size(dtype);
-        bytes tensor = tensor_message("gamma", (int32_t)dtype, gamma->dims, (size_t)gamma->rank, gamma->data, size);
-        field_message(&graph, GRAPH_INITIALIZER, &tensor);
+        put_constant(&graph, "gamma", gamma);
     } else {
         put_value(&graph, GRAPH_INPUT, "gamma", (int32_t)dtype, gamma_dims);
     }
     put_value(&graph, GRAPH_OUTPUT, "y", (int32_t)dtype, NULL);
-    field_varint(&model, MODEL_IR, 8);
-    put_opset(&model, NULL, 17);
-    put_opset(&model, "com.microsoft", 1);
-    field_message(&model, MODEL_GRAPH, &graph);
-    return model;
+    return finish(&graph, 17, 1);
 }
 
 static rmsnorm_tensor norm_of(const rmsnorm_tensor *x, const rmsnorm_tensor *gamma)
