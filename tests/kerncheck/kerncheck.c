@@ -26,7 +26,7 @@ static const char usage[] =
     "  --case N       the case of this seed, of those that --filter leaves: as a failure says\n"
     "  --isa NAME     one instruction set only\n"
     "  --filter TEXT  only cases whose name (see --list) contains the text\n"
-    "  --quick        every eighth case: for emulators\n"
+    "  --quick        every eighth case: for emulators and sanitizers\n"
     "  --long         many more cases, rows of up to 2^24 elements\n"
     "  --bench        time the calls instead of checking them\n"
     "  --list         print the names of the cases instead of running them\n";

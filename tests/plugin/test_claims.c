@@ -6,12 +6,7 @@
 
 #include "plugin/rig.h"
 
-enum { MOST_VALUES = 40, MOST_STEPS = 12, SLOTS = 4 };
-#ifdef __SANITIZE_ADDRESS__ /* with which a session takes five times as long */
-enum { MODELS = 800 };
-#else
-enum { MODELS = 2000 };
-#endif
+enum { MODELS = 2000 / ONE_IN, MOST_VALUES = 40, MOST_STEPS = 12, SLOTS = 4 };
 enum { NONE = -1 };
 
 typedef enum place { GIVEN, INITIALIZER, CONSTANT, RESULT } place;

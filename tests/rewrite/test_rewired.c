@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { SAMPLES = 4000, MOST_LINES = 32, MOST_VALUES = 64 };
+enum { SAMPLES = 4000 / ONE_IN, MOST_LINES = 32, MOST_VALUES = 64 };
 
 /* Names begin with the letter of their element type: f float, h float16. */
 typedef struct line {
