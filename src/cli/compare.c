@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cli.h"
@@ -130,4 +131,11 @@ int rmsnorm_cli_compare(const char *name, const rmsnorm_tensor *actual, const rm
         rmsnorm_cli_number(rmsnorm_cli_element(actual, first), single, numbers[0]),
         rmsnorm_cli_number(rmsnorm_cli_element(expected, first), single, numbers[1]),
         rmsnorm_cli_rounded(difference->largest, numbers[2]));
+}
+
+void rmsnorm_cli_results_free(rmsnorm_cli_results *results)
+{
+    free(results->names);
+    free(results->differences);
+    *results = (rmsnorm_cli_results){.count = 0};
 }

@@ -24,6 +24,14 @@ typedef struct rmsnorm_cli_difference {
     uint64_t steps; /* the largest, where they are counted and for the 16-bit types; else 0 */
 } rmsnorm_cli_difference;
 
+/* What was compared; names are the model's or the package's. */
+typedef struct rmsnorm_cli_results {
+    size_t count;
+    const char **names;
+    rmsnorm_cli_difference *differences;
+} rmsnorm_cli_results;
+void rmsnorm_cli_results_free(rmsnorm_cli_results *results);
+
 /* Of one type and one shape. */
 bool rmsnorm_cli_same_kind(const rmsnorm_tensor *a, const rmsnorm_tensor *b);
 

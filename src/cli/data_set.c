@@ -108,10 +108,3 @@ int rmsnorm_cli_data_set_run(rmsnorm_cli_chain *chain, const char *set, const rm
     free_tensors(&outputs);
     return code;
 }
-
-void rmsnorm_cli_results_free(rmsnorm_cli_results *results)
-{
-    free(results->names);
-    free(results->differences);
-    *results = (rmsnorm_cli_results){.count = 0};
-}

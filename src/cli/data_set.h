@@ -5,17 +5,9 @@
 #include "chain.h"
 #include "compare.h"
 
-/* What was compared; names are the model's. */
-typedef struct rmsnorm_cli_results {
-    size_t count;
-    const char **names;
-    rmsnorm_cli_difference *differences;
-} rmsnorm_cli_results;
-
 /* RMSNORM_CLI_DONE when every output is as expected; else the sentence says what is not, or, with RMSNORM_CLI_SKIPPED, why the
  * device does not take it. Free the results in any case. */
 int rmsnorm_cli_data_set_run(rmsnorm_cli_chain *chain, const char *set, const rmsnorm_cli_tolerance *chosen,
                              const rmsnorm_cli_context *context, rmsnorm_cli_results *results);
-void rmsnorm_cli_results_free(rmsnorm_cli_results *results);
 
 #endif

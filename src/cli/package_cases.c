@@ -17,7 +17,8 @@ enum { INPUT, OUTPUT, SIDES };
 
 struct rmsnorm_cli_package_cases {
     char *folder;
-    rmsnorm_package *package;
+    rmsnorm_package *own; /* NULL: another's */
+    const rmsnorm_package *package;
     rmsnorm_package_info info;
     const rmsnorm_operator *op;
     size_t slots[SIDES][RMSNORM_MAX_SLOTS]; /* the operator's, for each of the package's */
@@ -59,14 +60,9 @@ static int find_operator(rmsnorm_cli_package_cases *cases)
     return RMSNORM_CLI_DONE;
 }
 
-static int read_cases(rmsnorm_cli_package_cases *cases)
+static int read_cases(rmsnorm_cli_package_cases *cases, const char *text, size_t size)
 {
-    size_t size;
     json_error_t error;
-    const char *text = rmsnorm_package_text(cases->package, "test.json", &size);
-    if (text == NULL) {
-        return rmsnorm_cli_fail("%s: the package has no test.json, so there is nothing to test it with", cases->folder);
-    }
     cases->root = json_loadb(text, size, JSON_REJECT_DUPLICATES, &error);
     if (cases->root == NULL) {
         return rmsnorm_cli_fail("%s: test.json, line %d, column %d: %s", cases->folder, error.line, error.column,
@@ -79,19 +75,17 @@ static int read_cases(rmsnorm_cli_package_cases *cases)
                                   cases->folder);
 }
 
-int rmsnorm_cli_package_cases_open(const char *folder, rmsnorm_cli_package_cases **cases)
+int rmsnorm_cli_package_cases_read(const char *name, const rmsnorm_package *package, const char *text, size_t size,
+                                   rmsnorm_cli_package_cases **cases)
 {
     rmsnorm_cli_package_cases *made = rmsnorm_cli_allocate(1, sizeof *made);
-    made->folder = rmsnorm_cli_allocate(strlen(folder) + 1, 1);
-    memcpy(made->folder, folder, strlen(folder));
-    int code =
-        rmsnorm_package_open(folder, &made->package) == RMSNORM_OK ? RMSNORM_CLI_DONE : rmsnorm_cli_fail_library();
+    made->folder = rmsnorm_cli_allocate(strlen(name) + 1, 1);
+    memcpy(made->folder, name, strlen(name));
+    made->package = package;
+    rmsnorm_package_describe(package, &made->info);
+    int code = find_operator(made);
     if (code == RMSNORM_CLI_DONE) {
-        rmsnorm_package_describe(made->package, &made->info);
-        code = find_operator(made);
-    }
-    if (code == RMSNORM_CLI_DONE) {
-        code = read_cases(made);
+        code = read_cases(made, text, size);
     }
     if (code != RMSNORM_CLI_DONE) {
         rmsnorm_cli_package_cases_close(made);
@@ -101,11 +95,32 @@ int rmsnorm_cli_package_cases_open(const char *folder, rmsnorm_cli_package_cases
     return code;
 }
 
+int rmsnorm_cli_package_cases_open(const char *folder, rmsnorm_cli_package_cases **cases)
+{
+    *cases = NULL;
+    rmsnorm_package *package;
+    if (rmsnorm_package_open(folder, &package) != RMSNORM_OK) {
+        return rmsnorm_cli_fail_library();
+    }
+    size_t size;
+    const char *text = rmsnorm_package_text(package, "test.json", &size);
+    const int code =
+        text != NULL
+            ? rmsnorm_cli_package_cases_read(folder, package, text, size, cases)
+            : rmsnorm_cli_fail("%s: the package has no test.json, so there is nothing to test it with", folder);
+    if (code == RMSNORM_CLI_DONE) {
+        (*cases)->own = package;
+    } else {
+        rmsnorm_package_close(package);
+    }
+    return code;
+}
+
 void rmsnorm_cli_package_cases_close(rmsnorm_cli_package_cases *cases)
 {
     if (cases != NULL) {
         json_decref(cases->root);
-        rmsnorm_package_close(cases->package);
+        rmsnorm_package_close(cases->own);
         free(cases->folder);
         free(cases);
     }

@@ -5,13 +5,17 @@
 #include <stddef.h>
 
 #include "compare.h"
-#include "data_set.h"
+#include "context.h"
+#include "rmsnorm/package.h"
 
 typedef struct rmsnorm_cli_package_cases rmsnorm_cli_package_cases;
 
 /* Opens the package in a folder, every digest checked, and its test.json. Refuses a package that is wrong, a test.json that is
  * missing, is no JSON or has no cases, and an operator that this library does not have. */
 int rmsnorm_cli_package_cases_open(const char *folder, rmsnorm_cli_package_cases **cases);
+/* The same, of a package that is open, is called `name` in sentences and outlives the cases; `text` is its test.json. */
+int rmsnorm_cli_package_cases_read(const char *name, const rmsnorm_package *package, const char *text, size_t size,
+                                   rmsnorm_cli_package_cases **cases);
 void rmsnorm_cli_package_cases_close(rmsnorm_cli_package_cases *cases);
 
 size_t rmsnorm_cli_package_cases_count(const rmsnorm_cli_package_cases *cases);

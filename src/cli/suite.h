@@ -6,7 +6,6 @@
 
 #include "compare.h"
 #include "context.h"
-#include "data_set.h"
 #include "text.h"
 
 typedef struct rmsnorm_cli_suite {

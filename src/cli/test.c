@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cli.h"
+#include "data_set.h"
 #include "folder.h"
 #include "gpu.h"
 #include "kernel.h"
