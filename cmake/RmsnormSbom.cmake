@@ -28,7 +28,11 @@ function(rmsnorm_sbom_component name license version)
     if(version)
         string(APPEND text "      \"version\": \"${version}\",\n")
     endif()
-    string(APPEND text "      \"licenses\": [{\"license\": {\"id\": \"${license}\"}}],\n")
+    if(license MATCHES " WITH ")
+        string(APPEND text "      \"licenses\": [{\"expression\": \"${license}\"}],\n")
+    else()
+        string(APPEND text "      \"licenses\": [{\"license\": {\"id\": \"${license}\"}}],\n")
+    endif()
     if(PART_FILE)
         file(SHA256 "${PART_FILE}" digest)
         string(APPEND text "      \"hashes\": [{\"alg\": \"SHA-256\", \"content\": \"${digest}\"}],\n"
@@ -45,6 +49,31 @@ function(rmsnorm_sbom_component name license version)
     endif()
     set(rmsnorm_sbom ${rmsnorm_sbom} "${text}" PARENT_SCOPE)
     set(rmsnorm_sbom_refs ${rmsnorm_sbom_refs} "\"${name}\"" PARENT_SCOPE)
+endfunction()
+
+# rmsnorm_sbom_write(FILE TYPE): what was added so far in this folder, as the bill of the "application" or "library" rmsnorm.
+function(rmsnorm_sbom_write file type)
+    list(JOIN rmsnorm_sbom ",\n" components)
+    list(JOIN rmsnorm_sbom_refs ", " refs)
+    file(CONFIGURE OUTPUT "${file}" @ONLY CONTENT [=[{
+  "bomFormat": "CycloneDX",
+  "specVersion": "1.5",
+  "version": 1,
+  "metadata": {
+    "component": {
+      "type": "@type@",
+      "bom-ref": "rmsnorm",
+      "name": "rmsnorm",
+      "version": "@PROJECT_VERSION@",
+      "licenses": [{"license": {"id": "Apache-2.0"}}]
+    }
+  },
+  "components": [
+@components@
+  ],
+  "dependencies": [{"ref": "rmsnorm", "dependsOn": [@refs@]}]
+}
+]=])
 endfunction()
 
 set(rmsnorm_sbom)
@@ -87,24 +116,4 @@ if(RMSNORM_COMMAND)
     endforeach()
 endif()
 
-list(JOIN rmsnorm_sbom ",\n" components)
-list(JOIN rmsnorm_sbom_refs ", " refs)
-file(CONFIGURE OUTPUT ${CMAKE_CURRENT_BINARY_DIR}/rmsnorm.cdx.json @ONLY CONTENT [=[{
-  "bomFormat": "CycloneDX",
-  "specVersion": "1.5",
-  "version": 1,
-  "metadata": {
-    "component": {
-      "type": "application",
-      "bom-ref": "rmsnorm",
-      "name": "rmsnorm",
-      "version": "@PROJECT_VERSION@",
-      "licenses": [{"license": {"id": "Apache-2.0"}}]
-    }
-  },
-  "components": [
-@components@
-  ],
-  "dependencies": [{"ref": "rmsnorm", "dependsOn": [@refs@]}]
-}
-]=])
+rmsnorm_sbom_write(${CMAKE_CURRENT_BINARY_DIR}/rmsnorm.cdx.json application)

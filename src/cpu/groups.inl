@@ -16,8 +16,8 @@
 #define UNROLL
 #endif
 
-/* Groups of lanes in one chain of float multiply-adds: the bound 2.25 * 2^-24 on its share of the error of inv. */
-#define CHAIN_LENGTH 8
+/* Groups of lanes in one chain of float multiply-adds: the bound 2 * 2^-24 on its share of the error of inv. */
+#define CHAIN_LENGTH 4
 
 INLINE int64_t size_of(rmsnorm_type type) { return type == F64 ? 8 : type == F32 ? 4 : 2; }
 

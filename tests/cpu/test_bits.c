@@ -158,7 +158,7 @@ static void test_1200_calls_give_the_same_bits_on_every_machine(void **state)
 {
     (void)state;
     static uint64_t hashes[CALLS];
-    const uint64_t expected = UINT64_C(0xf47793c6cdb4889d);
+    const uint64_t expected = UINT64_C(0xe22ab7f471ff37dd);
     uint64_t all = 0;
     assert_int_equal(run_calls(RMSNORM_ISA_AUTO, hashes), 0);
     for (int i = 0; i < CALLS; i++) {

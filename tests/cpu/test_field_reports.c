@@ -203,6 +203,25 @@ static void test_every_512th_channel_40_times_larger(void **state)
     }
 }
 
+/* F69: squares just below half an ulp of a large one, in its lane and in all: an addition of floats loses each of them. */
+static void test_small_squares_beside_a_large_one(void **state)
+{
+    (void)state;
+    static const rmsnorm_dtype types[] = {F32, F16, BF16};
+    static const int64_t widths[] = {255, 256, 4096, 65536};
+    for (size_t i = 0; i < COUNT_OF(types) * COUNT_OF(widths) * 2; i++) {
+        const int64_t width = widths[i / 2 % COUNT_OF(widths)];
+        trial t = start(SIMPLE, types[i / 2 / COUNT_OF(widths)], 1, width, 0);
+        trial_out(&t, 1, F32, SHAPE(1, 1));
+        tensor_set(&t.in[0], 0, 1);
+        for (size_t j = 1; j < (size_t)width; j++) {
+            tensor_set(&t.in[0], j, i % 2 == 0 || j % 32 == 0 ? ldexp(0.995, -12) : 0);
+        }
+        run_everywhere(&t);
+        trial_end(&t);
+    }
+}
+
 /* F70: about a quarter of the elements tell the one rounding from the two. */
 static void test_rmsnormalization_rounds_before_the_scale_and_the_others_do_not(void **state)
 {
@@ -378,6 +397,7 @@ int main(void)
         cmocka_unit_test(test_zero_rows_give_zeros_or_without_epsilon_nan),
         cmocka_unit_test(test_subnormals_are_kept),
         cmocka_unit_test(test_every_512th_channel_40_times_larger),
+        cmocka_unit_test(test_small_squares_beside_a_large_one),
         cmocka_unit_test(test_rmsnormalization_rounds_before_the_scale_and_the_others_do_not),
         cmocka_unit_test(test_bfloat16_sums_at_a_midpoint_go_to_even),
         cmocka_unit_test(test_the_statistic_is_float_where_the_mean_square_is_beyond_float16),

@@ -239,6 +239,48 @@ static void test_one_element_rows_give_signs(void **state)
     }
 }
 
+static void expect_near_cpu(trial *t)
+{
+    trial cpu = trial_copy(t);
+    gpu_must(gpu_run_host(gpu, t, NULL));
+    trial_must_run(&cpu);
+    expect_agreement(t, &cpu, 3);
+    trial_end(&cpu);
+    trial_end(t);
+}
+
+/* F69: squares just below half an ulp of a large one: an addition of floats loses each of them. */
+static void test_small_squares_beside_a_large_one(void **state)
+{
+    (void)state;
+    static const int64_t widths[] = {255, 1023, 4096, 4097, 8191, 65537};
+    for (size_t i = 0; i < COUNT_OF(widths); i++) {
+        trial t = start(SIMPLE, F32, 1, widths[i], 0);
+        trial_out(&t, 1, F32, SHAPE(1, 1));
+        for (size_t j = 0; j < (size_t)widths[i]; j++) {
+            tensor_set(&t.in[0], j, j == 0 ? 1 : ldexp(0.995, widths[i] % 4 == 0 ? -13 : -12));
+        }
+        expect_near_cpu(&t);
+    }
+}
+
+/* An epsilon as large as the mean, much larger, and one that leaves the range with it; a root that leaves it when squared. */
+static void test_any_epsilon(void **state)
+{
+    (void)state;
+    static const double row[] = {1.12647605, 0.647934139, 1.13087463, 0.790216863, 1.15659642};
+    static const float epsilons[] = {1e-30F, 0.9F, 1.0F, 982.942688F, 1e30F, 3.4e38F};
+    for (size_t i = 0; i < COUNT_OF(epsilons) * 2; i++) {
+        trial t = start(SIMPLE, F32, 1, COUNT_OF(row), epsilons[i / 2]);
+        trial_out(&t, 1, F32, SHAPE(1, 1));
+        for (size_t j = 0; j < COUNT_OF(row); j++) {
+            tensor_set(&t.in[0], j, row[j] * (i % 2 == 0 ? 1 : 4e18));
+            tensor_set(&t.in[1], j, 1.64485192);
+        }
+        expect_near_cpu(&t);
+    }
+}
+
 /* F118: outputs start as NaNs, so a row that is left out shows. */
 static void test_every_row_is_written(void **state)
 {
@@ -313,6 +355,8 @@ int main(void)
         cmocka_unit_test(test_rows_shorter_than_a_workgroup_repeat_exactly),
         cmocka_unit_test(test_skip_is_repeated_for_every_batch),
         cmocka_unit_test(test_one_element_rows_give_signs),
+        cmocka_unit_test(test_small_squares_beside_a_large_one),
+        cmocka_unit_test(test_any_epsilon),
         cmocka_unit_test(test_every_row_is_written),
         cmocka_unit_test(test_every_value_of_every_tunable_gives_the_result),
     };

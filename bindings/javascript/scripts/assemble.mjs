@@ -1,13 +1,13 @@
 // assemble.mjs: puts the npm package together: what is in the source tree, the planner in WebAssembly, and the kernel packages that
 // need no network. The demo page lies beside them and is not in what `npm pack` makes.
 //
-// usage: node assemble.mjs ROOT PLANNER VERSION PACKAGE
+// usage: node assemble.mjs ROOT PLANNER VERSION PACKAGE BILL_OF_MATERIALS JANSSON_LICENSE
 //
 // The planner is text, in base64, and so are the packages: then no bundler, server or policy has to know more than JavaScript.
 import fs from "node:fs";
 import path from "node:path";
 
-const [root, planner, version, target] = process.argv.slice(2);
+const [root, planner, version, target, sbom, jansson] = process.argv.slice(2);
 const source = path.join(root, "bindings/javascript");
 
 fs.rmSync(target, { recursive: true, force: true });
@@ -16,6 +16,8 @@ for (const name of ["src", "docs", "demo", "index.d.ts", "README.md"]) {
     fs.cpSync(path.join(source, name), path.join(target, name), { recursive: true });
 }
 fs.copyFileSync(path.join(root, "LICENSE"), path.join(target, "LICENSE"));
+fs.copyFileSync(jansson, path.join(target, "LICENSE.jansson"));
+fs.copyFileSync(sbom, path.join(target, path.basename(sbom)));
 
 fs.writeFileSync(
     path.join(target, "src/planner.wasm.js"),
