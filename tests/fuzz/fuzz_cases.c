@@ -4,9 +4,7 @@
 #include "cli/cli.h"
 #include "cli/context.h"
 #include "cli/package_cases.h"
-#include "fuzz/stop.h"
-
-enum { PACKAGES = 3 };
+#include "fuzz/kernels.h"
 
 /* A case that is refused or fails says so in a sentence. */
 static void check_answer(int code)
@@ -46,14 +44,9 @@ static void run(const rmsnorm_cli_package_cases *cases)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static const char *const names[PACKAGES] = {KERNELS "/ai.onnx.SimplifiedLayerNormalization",
-                                                KERNELS "/ai.onnx.RMSNormalization",
-                                                KERNELS "/com.microsoft.SkipSimplifiedLayerNormalization"};
-    static rmsnorm_package *packages[PACKAGES];
-    for (size_t i = 0; i < PACKAGES; i++) {
-        FUZZ_CHECK(packages[i] != NULL || rmsnorm_package_open(names[i], &packages[i]) == RMSNORM_OK);
+    for (size_t i = 0; i < FUZZ_KERNELS; i++) {
         rmsnorm_cli_package_cases *cases;
-        const int code = rmsnorm_cli_package_cases_read("cases", packages[i], (const char *)data, size, &cases);
+        const int code = rmsnorm_cli_package_cases_read("cases", fuzz_kernel(i), (const char *)data, size, &cases);
         check_answer(code);
         FUZZ_CHECK((code == RMSNORM_CLI_DONE) == (cases != NULL));
         if (cases != NULL) {

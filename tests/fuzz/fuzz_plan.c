@@ -1,11 +1,8 @@
 #include <string.h>
 
-#include "fuzz/stop.h"
-#include "rmsnorm/package.h"
+#include "fuzz/kernels.h"
 
-enum { PACKAGES = 3, INPUTS = 5 };
-
-static rmsnorm_package *packages[PACKAGES];
+enum { INPUTS = 5 };
 
 typedef struct reader {
     const uint8_t *data;
@@ -88,21 +85,10 @@ static void check_plan(const rmsnorm_plan *plan, const rmsnorm_device_profile *d
     }
 }
 
-static void open_packages(void)
-{
-    static const char *const names[] = {KERNELS "/ai.onnx.SimplifiedLayerNormalization",
-                                        KERNELS "/ai.onnx.RMSNormalization",
-                                        KERNELS "/com.microsoft.SkipSimplifiedLayerNormalization"};
-    for (size_t i = 0; i < PACKAGES && packages[PACKAGES - 1] == NULL; i++) {
-        FUZZ_CHECK(rmsnorm_package_open(names[i], &packages[i]) == RMSNORM_OK);
-    }
-}
-
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     reader from = {data, size};
-    open_packages();
-    const rmsnorm_package *const package = packages[take(&from, 1) % PACKAGES];
+    const rmsnorm_package *const package = fuzz_kernel(take(&from, 1) % FUZZ_KERNELS);
     static const char *const variants[] = {NULL, NULL, NULL, NULL, "rows", "splitk", "", "no such variant"};
     rmsnorm_request request = RMSNORM_REQUEST_INIT;
     rmsnorm_tensor inputs[INPUTS];

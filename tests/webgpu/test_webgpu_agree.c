@@ -174,7 +174,7 @@ static void test_500_random_requests(void **state)
         } else {
             gpu_must(status);
             trial_must_run(&cpu);
-            expect_agreement(&t, &cpu, 3 + 2.5); /* what docs/numerics.md has for each */
+            expect_agreement(&t, &cpu, 4);
             expect_close_to_exact(&t);
         }
         trial_end(&cpu);
