@@ -7,8 +7,10 @@
 typedef struct plugin_call {
     const plugin_kernel *kernel;
     OrtKernelContext *context;
-    rmsnorm_tensor *slots[2][PLUGIN_SLOTS];  /* inputs, outputs: of `tensors`, or NULL */
-    rmsnorm_tensor tensors[2][PLUGIN_SLOTS]; /* not initialized: two kilobytes would show in a call's time */
+    const rmsnorm_tensor *inputs[PLUGIN_SLOTS]; /* of `tensors` or of the kernel's constants; NULL: omitted */
+    rmsnorm_tensor *outputs[PLUGIN_SLOTS];
+    rmsnorm_tensor
+        tensors[2][PLUGIN_SLOTS]; /* inputs, outputs; not initialized: two kilobytes would show in a call's time */
 } plugin_call;
 
 /* Memory for a result that is wanted, by the shape that its tensor has. */

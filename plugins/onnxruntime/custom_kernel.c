@@ -36,22 +36,19 @@ static OrtStatus *check_types(const plugin_kernel *kernel, const OrtKernelInfo *
     rmsnorm_tensor tensors[2][PLUGIN_SLOTS] = {0};
     const rmsnorm_tensor *inputs[PLUGIN_SLOTS] = {NULL};
     rmsnorm_tensor *outputs[PLUGIN_SLOTS] = {NULL};
-    size_t given, wanted;
-    PLUGIN_TRY(kernel->api->KernelInfo_GetInputCount(info, &given));
-    PLUGIN_TRY(kernel->api->KernelInfo_GetOutputCount(info, &wanted));
-    for (size_t i = 0; i < kernel->input_count && i < given; i++) {
+    for (size_t i = 0; i < kernel->input_count && kernel->inputs[i] != PLUGIN_OMITTED; i++) {
         tensors[0][i].rank = RMSNORM_UNKNOWN;
         inputs[i] = read_type(kernel->api, info, false, i, &tensors[0][i].dtype) ? &tensors[0][i] : NULL;
     }
     for (size_t i = 0; i < kernel->output_count; i++) {
-        outputs[i] = i == 0 || i < wanted ? &tensors[1][i] : NULL;
+        outputs[i] = i == 0 || kernel->outputs[i] != PLUGIN_OMITTED ? &tensors[1][i] : NULL;
     }
     const rmsnorm_status status = rmsnorm_infer(kernel->op, &kernel->attributes, inputs, kernel->input_count, outputs,
                                                 kernel->output_count, NULL);
     if (status != RMSNORM_OK) {
         return plugin_kernel_refuse(kernel, status);
     }
-    for (size_t i = 0; i < kernel->output_count && i < wanted; i++) {
+    for (size_t i = 0; i < kernel->output_count && kernel->outputs[i] != PLUGIN_OMITTED; i++) {
         rmsnorm_dtype dtype;
         if (read_type(kernel->api, info, true, i, &dtype) && dtype != tensors[1][i].dtype) {
             return plugin_fail(kernel->api, ORT_INVALID_ARGUMENT,
@@ -137,6 +134,7 @@ static OrtStatus *make(custom_kernel *kernel, const OrtKernelInfo *info)
     if (status != RMSNORM_OK && kernel->other == NULL) {
         return plugin_kernel_refuse(&kernel->kernel, status);
     }
+    PLUGIN_TRY(plugin_kernel_read_slots(&kernel->kernel, info));
     return check_types(&kernel->kernel, info);
 }
 

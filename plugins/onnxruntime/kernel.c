@@ -53,6 +53,64 @@ OrtStatus *plugin_kernel_refuse(const plugin_kernel *kernel, rmsnorm_status stat
     return plugin_fail(kernel->api, plugin_code(status), "node \"%s\": %s", kernel->name, rmsnorm_last_error());
 }
 
+/* ---- Tensors --------------------------------------------------------------------------------- */
+
+static OrtStatus *refuse_rank(const plugin_kernel *kernel, size_t rank)
+{
+    return plugin_fail(kernel->api, ORT_INVALID_ARGUMENT,
+                       "node \"%s\": %s: a tensor has %zu dims; at most %d are taken", kernel->name, kernel->op->name,
+                       rank, RMSNORM_MAX_RANK);
+}
+
+/* By a copy of the shape that the runtime makes. */
+static OrtStatus *read_copy(const plugin_kernel *kernel, const OrtTensorTypeAndShapeInfo *info, rmsnorm_tensor *tensor)
+{
+    enum ONNXTensorElementDataType type;
+    size_t rank;
+    PLUGIN_TRY(kernel->api->GetTensorElementType(info, &type));
+    PLUGIN_TRY(kernel->api->GetDimensionsCount(info, &rank));
+    if (rank > RMSNORM_MAX_RANK) {
+        return refuse_rank(kernel, rank);
+    }
+    tensor->dtype = (rmsnorm_dtype)type; /* the runtime counts the types of its enum as ONNX does */
+    tensor->rank = (int32_t)rank;
+    return kernel->api->GetDimensions(info, tensor->dims, rank);
+}
+
+static OrtStatus *read_shape(const plugin_kernel *kernel, const OrtValue *value, rmsnorm_tensor *tensor)
+{
+    if (kernel->newer == NULL) {
+        OrtTensorTypeAndShapeInfo *info;
+        PLUGIN_TRY(kernel->api->GetTensorTypeAndShape(value, &info));
+        OrtStatus *const status = read_copy(kernel, info, tensor);
+        kernel->api->ReleaseTensorTypeAndShapeInfo(info);
+        return status;
+    }
+    enum ONNXTensorElementDataType type;
+    const int64_t *dims;
+    size_t rank;
+    PLUGIN_TRY(kernel->newer->tensor_shape(value, &type, &dims, &rank));
+    if (rank > RMSNORM_MAX_RANK) {
+        return refuse_rank(kernel, rank);
+    }
+    tensor->dtype = (rmsnorm_dtype)type;
+    tensor->rank = (int32_t)rank;
+    for (size_t i = 0; i < rank; i++) {
+        tensor->dims[i] = dims[i];
+    }
+    return NULL;
+}
+
+OrtStatus *plugin_tensor_read(const plugin_kernel *kernel, const OrtValue *value, rmsnorm_tensor *tensor)
+{
+    static const double nothing; /* where a tensor without elements points to */
+    const void *data;
+    PLUGIN_TRY(kernel->api->GetTensorData(value, &data));
+    tensor->data = data != NULL ? (void *)data : (void *)&nothing;
+    tensor->row_stride = 0;
+    return read_shape(kernel, value, tensor);
+}
+
 /* ---- From the runtime's node ----------------------------------------------------------------- */
 
 rmsnorm_status plugin_kernel_read(plugin_kernel *kernel, const OrtKernelInfo *info)
@@ -63,4 +121,24 @@ rmsnorm_status plugin_kernel_read(plugin_kernel *kernel, const OrtKernelInfo *in
         kernel->name[0] = '\0';
     }
     return plugin_attributes_read(api, kernel->op, plugin_attribute_of_kernel, info, &kernel->attributes);
+}
+
+OrtStatus *plugin_kernel_read_slots(plugin_kernel *kernel, const OrtKernelInfo *info)
+{
+    const OrtApi *const api = kernel->api;
+    size_t input_count, output_count;
+    PLUGIN_TRY(api->KernelInfo_GetInputCount(info, &input_count));
+    PLUGIN_TRY(api->KernelInfo_GetOutputCount(info, &output_count));
+    for (size_t i = 0; i < PLUGIN_SLOTS; i++) {
+        int constant = 0;
+        const OrtValue *value = NULL;
+        kernel->inputs[i] = i < input_count ? kernel->inputs[i] : PLUGIN_OMITTED;
+        kernel->outputs[i] = i < output_count ? kernel->outputs[i] : PLUGIN_OMITTED;
+        if (kernel->inputs[i] != PLUGIN_OMITTED &&
+            plugin_passed(api, api->KernelInfoGetConstantInput_tensor(info, i, &constant, &value)) && constant != 0 &&
+            !plugin_passed(api, plugin_tensor_read(kernel, value, &kernel->constants[i]))) {
+            kernel->constants[i].data = NULL; /* as one of too many dims: its run says so */
+        }
+    }
+    return NULL;
 }

@@ -27,20 +27,27 @@ typedef struct plugin_kernel {
     size_t input_count;
     size_t outputs[PLUGIN_SLOTS];
     size_t output_count;
-    rmsnorm_tensor
-        constants[PLUGIN_SLOTS]; /* of slots without index: a tensor, or no data. Their data is the kernel's */
-    char name[128];              /* the node's, for sentences */
-    bool fused;                  /* stands for several of the model's, which take more shapes than it does */
+    rmsnorm_tensor constants[PLUGIN_SLOTS]; /* of inputs that no run changes; else no data */
+    char name[128];                         /* the node's, for sentences */
+    bool fused;                             /* stands for several of the model's, which take more shapes than it does */
 } plugin_kernel;
 
 /* Slots are indices, as in a node that was not fused. */
 void plugin_kernel_init(plugin_kernel *kernel, const plugin_runtime *runtime, const plugin_options *options,
                         const rmsnorm_operator *op);
+/* Frees its constants, where they are its own: those of a plan. */
 void plugin_kernel_finish(plugin_kernel *kernel);
 
 /* Reads attributes and the name, from a node that the runtime has made. An attribute that is refused keeps its default; of a refusal
  * the sentence is the last error. */
 rmsnorm_status plugin_kernel_read(plugin_kernel *kernel, const OrtKernelInfo *info);
+
+/* Which inputs and outputs that node has, and which inputs are initializers that no run can replace: the session keeps these where
+ * they are for as long as it has the kernel. */
+OrtStatus *plugin_kernel_read_slots(plugin_kernel *kernel, const OrtKernelInfo *info);
+
+/* What a value of the runtime's holds; its memory stays the value's. A tensor without elements has memory as well. */
+OrtStatus *plugin_tensor_read(const plugin_kernel *kernel, const OrtValue *value, rmsnorm_tensor *tensor);
 
 OrtStatus *plugin_kernel_run(const plugin_kernel *kernel, OrtKernelContext *context);
 

@@ -34,11 +34,12 @@ static OrtStatus *ORT_API_CALL create_kernel(void *state, const OrtKernelInfo *i
     kernel->table.compute = compute;
     kernel->table.release = release;
     plugin_kernel_init(&kernel->kernel, maker->runtime, &((const plugin_provider *)provider)->options, maker->op);
-    const rmsnorm_status status = plugin_kernel_read(&kernel->kernel, info);
-    if (status != RMSNORM_OK) {
-        OrtStatus *const refusal = plugin_kernel_refuse(&kernel->kernel, status);
+    const rmsnorm_status read = plugin_kernel_read(&kernel->kernel, info);
+    OrtStatus *const status = read != RMSNORM_OK ? plugin_kernel_refuse(&kernel->kernel, read)
+                                                 : plugin_kernel_read_slots(&kernel->kernel, info);
+    if (status != NULL) {
         free(kernel);
-        return refusal;
+        return status;
     }
     *made = &kernel->table;
     return NULL;

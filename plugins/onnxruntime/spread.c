@@ -73,7 +73,7 @@ static OrtStatus *refuse(const spread *s, const char *why)
 
 static OrtStatus *shape(spread *s)
 {
-    const rmsnorm_tensor *const *const inputs = (const rmsnorm_tensor *const *)s->call->slots[0];
+    const rmsnorm_tensor *const *const inputs = s->call->inputs;
     s->sum = *inputs[0];
     bool joined = true;
     if (s->skip) {
@@ -83,7 +83,7 @@ static OrtStatus *shape(spread *s)
     if (!joined || !join(&s->grown, s->gamma)) {
         return refuse(s, "the shapes of its inputs do not broadcast to one");
     }
-    if (s->call->slots[1][s->statistic] != NULL && !is_same_shape(&s->sum, &s->grown)) {
+    if (s->call->outputs[s->statistic] != NULL && !is_same_shape(&s->sum, &s->grown)) {
         return refuse(s, "the scale would make the rows larger, and inv_std_var is asked for");
     }
     return NULL;
@@ -95,7 +95,7 @@ static OrtStatus *make_outputs(spread *s)
     const int64_t axis = s->skip ? -1 : s->kernel->attributes.axis;
     for (size_t i = 0; i < s->kernel->output_count; i++) {
         rmsnorm_tensor *const output = &c->tensors[1][i];
-        if (c->slots[1][i] == NULL) {
+        if (c->outputs[i] == NULL) {
             continue;
         }
         *output = i == 0 ? s->grown : s->sum;
@@ -119,9 +119,9 @@ static void *memory_of(const rmsnorm_tensor *tensor)
 /* The tensors of the steps before the norm. false: no memory is left. */
 static bool fill_sum(spread *s)
 {
-    rmsnorm_tensor *const *const inputs = s->call->slots[0];
+    const rmsnorm_tensor *const *const inputs = s->call->inputs;
     if (s->skip) {
-        const bool wanted = s->call->slots[1][3] != NULL;
+        const bool wanted = s->call->outputs[3] != NULL;
         s->own_sum = wanted ? NULL : memory_of(&s->sum);
         s->sum.data = wanted ? s->call->tensors[1][3].data : s->own_sum;
         if (!wanted && s->own_sum == NULL) {
@@ -149,8 +149,8 @@ static OrtStatus *compute(spread *s)
     if (!fill_sum(s)) {
         return plugin_fail(s->kernel->api, ORT_EP_FAIL, "rmsnorm: no memory is left");
     }
-    rmsnorm_tensor *const *const slots = s->call->slots[1];
-    if (rmsnorm_tensor_count(&s->grown) == 0 && slots[s->statistic] == NULL) {
+    rmsnorm_tensor *const *const outputs = s->call->outputs;
+    if (rmsnorm_tensor_count(&s->grown) == 0 && outputs[s->statistic] == NULL) {
         return NULL; /* also where rows have no elements, which the norm refuses */
     }
     const rmsnorm_operator *const norm =
@@ -160,7 +160,7 @@ static OrtStatus *compute(spread *s)
     const rmsnorm_options options = plugin_call_options(s->call);
     const rmsnorm_status status =
         rmsnorm_run(norm, &attributes, (const rmsnorm_tensor *const[]){&s->grown, s->gamma}, 2,
-                    (rmsnorm_tensor *const[]){slots[0], slots[s->statistic]}, norm->output_count, &options);
+                    (rmsnorm_tensor *const[]){outputs[0], outputs[s->statistic]}, norm->output_count, &options);
     return status == RMSNORM_OK ? NULL : plugin_kernel_refuse(s->kernel, status);
 }
 
@@ -168,7 +168,7 @@ OrtStatus *plugin_call_spread(plugin_call *c)
 {
     const bool skip = c->kernel->op->kind == RMSNORM_SKIP_SIMPLIFIED_LAYER_NORMALIZATION;
     spread s = {
-        .call = c, .kernel = c->kernel, .skip = skip, .statistic = skip ? 2 : 1, .gamma = c->slots[0][skip ? 2 : 1]};
+        .call = c, .kernel = c->kernel, .skip = skip, .statistic = skip ? 2 : 1, .gamma = c->inputs[skip ? 2 : 1]};
     PLUGIN_TRY(shape(&s));
     PLUGIN_TRY(make_outputs(&s));
     OrtStatus *const status = compute(&s);

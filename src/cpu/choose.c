@@ -2,6 +2,8 @@
 
 #include <assert.h>
 
+#include "operator/size.h"
+
 static rmsnorm_type type_of(rmsnorm_dtype dtype)
 {
     switch (dtype) {
@@ -45,7 +47,7 @@ static double footprint(const rmsnorm_rows *rows)
 {
     const int64_t buffers = 1 + (rows->skip != NULL) + (rows->sum != NULL);
     const int64_t bytes =
-        (int64_t)rmsnorm_dtype_size(rows->dtype) * buffers + (int64_t)rmsnorm_dtype_size(rows->gamma_dtype);
+        (int64_t)rmsnorm_float_size(rows->dtype) * buffers + (int64_t)rmsnorm_float_size(rows->gamma_dtype);
     return (double)rows->rows * (double)rows->hidden_size * (double)bytes;
 }
 
@@ -55,13 +57,13 @@ static bool on_lines(const void *base, int64_t stride, size_t size)
 }
 
 /* Whether an output is larger than what the cache keeps of it, is read by nobody soon, and starts every row on a cache line. */
-static bool streams(const rmsnorm_rows *rows)
+static bool streams(const rmsnorm_rows *rows, double bytes)
 {
     const bool apart = rows->output != rows->input && rows->output != rows->skip &&
                        (rows->sum == NULL || (rows->sum != rows->input && rows->sum != rows->skip));
-    return footprint(rows) > STREAM_BYTES && apart &&
-           on_lines(rows->output, rows->output_stride, rmsnorm_dtype_size(rows->gamma_dtype)) &&
-           on_lines(rows->sum, rows->sum_stride, rmsnorm_dtype_size(rows->dtype));
+    return bytes > STREAM_BYTES && apart &&
+           on_lines(rows->output, rows->output_stride, rmsnorm_float_size(rows->gamma_dtype)) &&
+           on_lines(rows->sum, rows->sum_stride, rmsnorm_float_size(rows->dtype));
 }
 
 static bool has_one_gamma(const rmsnorm_problem *problem)
@@ -87,9 +89,10 @@ static bool widens(const rmsnorm_problem *problem, rmsnorm_keeping keeping)
 }
 
 /* While all is in cache, r that is a sum; plain rows are as fast converted twice. */
-static rmsnorm_keeping keeping_of(const rmsnorm_problem *problem, rmsnorm_type x, rmsnorm_residual residual)
+static rmsnorm_keeping keeping_of(const rmsnorm_problem *problem, rmsnorm_type x, rmsnorm_residual residual,
+                                  double bytes)
 {
-    if (residual == PLAIN || footprint(&problem->rows) > KEEP_BYTES) {
+    if (residual == PLAIN || bytes > KEEP_BYTES) {
         return KEPT_NOT;
     }
     if (x == F32) {
@@ -102,9 +105,9 @@ static rmsnorm_keeping keeping_of(const rmsnorm_problem *problem, rmsnorm_type x
 /* Larger rows of float16, which are bound by conversions: r is kept while it is stepped from row to row. With the sum output,
  * and for the other types, making it twice is as fast. */
 static rmsnorm_step_kernel *step_kept_of(const rmsnorm_kernels *kernels, const rmsnorm_rows *rows, rmsnorm_type x,
-                                         rmsnorm_residual residual)
+                                         rmsnorm_residual residual, double bytes)
 {
-    const bool kept = footprint(rows) > KEEP_BYTES && rows->hidden_size <= RMSNORM_KEPT_MAXIMUM && rows->sum == NULL;
+    const bool kept = bytes > KEEP_BYTES && rows->hidden_size <= RMSNORM_KEPT_MAXIMUM && rows->sum == NULL;
     return kept ? kernels->step_kept[x][residual] : NULL;
 }
 
@@ -128,12 +131,13 @@ static rmsnorm_choice choose(const rmsnorm_problem *problem, bool may_keep, bool
     const rmsnorm_form form = form_of(rows, x, y);
     const rmsnorm_method method = method_of(rows, form, x, y);
     const bool straight = is_straight(problem);
-    const bool past_cache = straight && !read_soon && streams(rows);
+    const double bytes = footprint(rows);
+    const bool past_cache = straight && !read_soon && streams(rows, bytes);
     rmsnorm_step_kernel *const step_kept =
-        may_keep && straight && !past_cache ? step_kept_of(kernels, rows, x, residual) : NULL;
+        may_keep && straight && !past_cache ? step_kept_of(kernels, rows, x, residual, bytes) : NULL;
     const rmsnorm_keeping keeping = !may_keep           ? KEPT_NOT
                                     : step_kept != NULL ? KEPT_ASIDE
-                                                        : keeping_of(problem, x, residual);
+                                                        : keeping_of(problem, x, residual, bytes);
     const bool wide = step_kept == NULL && widens(problem, keeping);
     const rmsnorm_choice choice = {
         .type_x = x,

@@ -7,6 +7,7 @@
 #include "cpu/factor.h"
 #include "cpu/float_environment.h"
 #include "cpu/special.h"
+#include "operator/size.h"
 
 /* ---- gamma ----------------------------------------------------------------------------------- */
 
@@ -18,7 +19,7 @@ static int64_t walk(const rmsnorm_loop *loops, int count, int64_t index)
         if (loops[i].stride != 0) {
             offset += index % loops[i].count * loops[i].stride;
         }
-        index /= loops[i].count;
+        index = i > 0 ? index / loops[i].count : 0;
     }
     return offset;
 }
@@ -59,7 +60,7 @@ static void scale_row(const rmsnorm_problem *problem, const rmsnorm_choice *choi
                       const char *gamma, const rmsnorm_factor *by)
 {
     const int64_t n = problem->rows.hidden_size;
-    const size_t size = rmsnorm_dtype_size(problem->rows.gamma_dtype);
+    const size_t size = rmsnorm_float_size(problem->rows.gamma_dtype);
     const int last = problem->inner_count - 1;
     const int64_t length = last < 0 ? n : problem->inner[last].count;
     const bool one_gamma = last >= 0 && problem->inner[last].stride == 0;
@@ -83,11 +84,12 @@ static void *at(void *base, int64_t elements, size_t size)
 
 static rmsnorm_row row_at(const rmsnorm_rows *rows, int64_t index)
 {
-    const size_t size_x = rmsnorm_dtype_size(rows->dtype);
-    const size_t size_y = rmsnorm_dtype_size(rows->gamma_dtype);
+    const size_t size_x = rmsnorm_float_size(rows->dtype);
+    const size_t size_y = rmsnorm_float_size(rows->gamma_dtype);
+    const int64_t skip = rows->skip == NULL || index < rows->skip_rows ? index : index % rows->skip_rows;
     const rmsnorm_row row = {
         .input = const_at(rows->input, index * rows->input_stride, size_x),
-        .skip = rows->skip == NULL ? NULL : const_at(rows->skip, index % rows->skip_rows * rows->skip_stride, size_x),
+        .skip = const_at(rows->skip, skip * rows->skip_stride, size_x),
         .bias = rows->bias,
         .output = at(rows->output, index * rows->output_stride, size_y),
         .sum = at(rows->sum, index * rows->sum_stride, size_x),
@@ -138,7 +140,7 @@ static void finish_row(const rmsnorm_problem *problem, const rmsnorm_choice *cho
         return;
     }
     const int64_t gamma_offset = walk(problem->outer, problem->outer_count, index);
-    const size_t gamma_size = rmsnorm_dtype_size(problem->rows.gamma_dtype);
+    const size_t gamma_size = rmsnorm_float_size(problem->rows.gamma_dtype);
     const rmsnorm_row second = second_pass_row(choice, row);
     scale_row(problem, choice, &second, const_at(problem->rows.gamma, gamma_offset, gamma_size), by);
 }
@@ -148,7 +150,7 @@ static rmsnorm_sum step_row(const rmsnorm_problem *problem, const rmsnorm_choice
                             const rmsnorm_row *row, double inv, const rmsnorm_row *next, const rmsnorm_row *ahead)
 {
     const int64_t n = problem->rows.hidden_size;
-    const size_t size = rmsnorm_dtype_size(problem->rows.gamma_dtype);
+    const size_t size = rmsnorm_float_size(problem->rows.gamma_dtype);
     const int64_t offset = walk(problem->outer, problem->outer_count, index);
     const void *const gamma = const_at(problem->rows.gamma, offset, size);
     if (problem->inner[0].stride != 0) {
@@ -172,7 +174,8 @@ void rmsnorm_rows_range(const rmsnorm_problem *problem, const rmsnorm_choice *ch
     const int64_t n = rows->hidden_size;
     const double epsilon = (double)rows->epsilon;
     const bool steps = choice->step != NULL && n <= rmsnorm_block_length(n);
-    const int64_t ahead = 1 + AHEAD_BYTES / (n * (int64_t)rmsnorm_dtype_size(rows->dtype));
+    const int64_t bytes = n * (int64_t)rmsnorm_float_size(rows->dtype);
+    const int64_t ahead = 1 + (end - begin > 1 && bytes > 0 ? AHEAD_BYTES / bytes : 0);
     float aside[RMSNORM_KEPT_MAXIMUM];
     float wide[RMSNORM_KEPT_MAXIMUM];
     if (choice->widen != NULL) {
@@ -236,7 +239,7 @@ static void scale_block(void *user, size_t index)
     const rmsnorm_problem *const problem = job->problem;
     const float_environment before = float_environment_enter();
     const bool one_gamma = problem->inner_count == 1 && problem->inner[0].stride == 0;
-    const size_t size = rmsnorm_dtype_size(problem->rows.gamma_dtype);
+    const size_t size = rmsnorm_float_size(problem->rows.gamma_dtype);
     const int64_t begin = (int64_t)index * job->length;
     const char *const gamma = one_gamma ? job->gamma : job->gamma + begin * (int64_t)size;
     scale_piece(job->choice, &job->row, gamma, one_gamma, size, &job->by, begin, block_end(job, index));
@@ -270,7 +273,7 @@ void rmsnorm_rows_split(const rmsnorm_problem *problem, const rmsnorm_choice *ch
         float_environment_leave(before);
         const int64_t gamma_offset = walk(problem->outer, problem->outer_count, index);
         job.row = second_pass_row(choice, &job.row);
-        job.gamma = const_at(rows->gamma, gamma_offset, rmsnorm_dtype_size(rows->gamma_dtype));
+        job.gamma = const_at(rows->gamma, gamma_offset, rmsnorm_float_size(rows->gamma_dtype));
         runner->run(runner->user, scale_block, &job, blocks);
     }
 }

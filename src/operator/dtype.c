@@ -37,17 +37,7 @@ rmsnorm_dtype rmsnorm_dtype_from_name(const char *name)
 
 size_t rmsnorm_dtype_size(rmsnorm_dtype dtype)
 {
-    switch (dtype) {
-    case RMSNORM_FLOAT:
-        return 4;
-    case RMSNORM_DOUBLE:
-        return 8;
-    case RMSNORM_FLOAT16:
-    case RMSNORM_BFLOAT16:
-        return 2;
-    default:
-        return 0;
-    }
+    return rmsnorm_float_size(dtype);
 }
 
 int64_t rmsnorm_tensor_count(const rmsnorm_tensor *tensor)

@@ -7,10 +7,19 @@
 
 #include "rmsnorm/rmsnorm.h"
 
+/* rmsnorm_dtype_size, for where it is asked in every call. */
+static inline size_t rmsnorm_float_size(rmsnorm_dtype dtype)
+{
+    return dtype == RMSNORM_FLOAT                                  ? 4
+           : dtype == RMSNORM_FLOAT16 || dtype == RMSNORM_BFLOAT16 ? 2
+           : dtype == RMSNORM_DOUBLE                               ? 8
+                                                                   : 0;
+}
+
 /* Bytes per element of the types that a tensor may hold data of: the four, int32 and int64; else 0. */
 static inline size_t rmsnorm_item_size(rmsnorm_dtype dtype)
 {
-    return dtype == RMSNORM_INT32 ? 4 : dtype == RMSNORM_INT64 ? 8 : rmsnorm_dtype_size(dtype);
+    return dtype == RMSNORM_INT32 ? 4 : dtype == RMSNORM_INT64 ? 8 : rmsnorm_float_size(dtype);
 }
 
 /* product = a * b; false, and product unchanged, when it does not fit. Meant for a, b >= 0: a negative one may be said not to fit. */

@@ -1,6 +1,7 @@
 /* Sessions: shared tensors, reuse of memory, many at once, again and again; and what is said when something is refused. */
 #define _POSIX_C_SOURCE 200809L
 
+#include <math.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -87,7 +88,7 @@ static void layers_share_a_constant_gamma_and_memory(void **state)
 
 /* ---- One norm -------------------------------------------------------------------------------- */
 
-static bytes norm_model(const char *domain, rmsnorm_dtype dtype, int64_t stash_type, const char *dims,
+static bytes norm_graph(const char *domain, rmsnorm_dtype dtype, int64_t stash_type, const char *dims,
                         const char *gamma_dims)
 {
     bytes graph = {0};
@@ -98,6 +99,13 @@ static bytes norm_model(const char *domain, rmsnorm_dtype dtype, int64_t stash_t
     put_value(&graph, GRAPH_INPUT, "x", (int32_t)dtype, dims);
     put_value(&graph, GRAPH_INPUT, "gamma", (int32_t)dtype, gamma_dims);
     put_value(&graph, GRAPH_OUTPUT, "y", (int32_t)dtype, NULL);
+    return graph;
+}
+
+static bytes norm_model(const char *domain, rmsnorm_dtype dtype, int64_t stash_type, const char *dims,
+                        const char *gamma_dims)
+{
+    bytes graph = norm_graph(domain, dtype, stash_type, dims, gamma_dims);
     return finish(&graph, 17, 1);
 }
 
@@ -132,6 +140,39 @@ static void a_result_of_another_type_has_its_own_memory(void **state)
     free(gamma.data);
     release_results(got, 1);
     release_results(inputs, 1);
+    release(&model);
+}
+
+/* An initializer that stands among the model's inputs as well is a default. */
+static void a_run_may_give_another_gamma_than_the_model(void **state)
+{
+    (void)state;
+    static const rig_mode modes[] = {RIG_ALONE, RIG_PROVIDER, RIG_COMPILED, RIG_CUSTOM};
+    named inputs[] = {{"x", make_tensor(RMSNORM_FLOAT, "2,8", 1)}, {"gamma", make_tensor(RMSNORM_FLOAT, "8", 2)}};
+    rmsnorm_tensor gamma = make_tensor(RMSNORM_FLOAT, "8", 3);
+    bytes graph = norm_graph("", RMSNORM_FLOAT, 1, "2,8", "8");
+    put_constant(&graph, "gamma", &gamma);
+    bytes model = finish(&graph, 17, 1);
+    named wanted[] = {{.name = "y"}, {.name = "y"}};
+    for (size_t m = 0; m < 4; m++) {
+        OrtSession *session;
+        expect_good(rig_session(modes[m], &model, NULL, &session));
+        for (size_t given = 1; given <= 2; given++) {
+            named got = {.name = "y"};
+            expect_good(rig_run(session, inputs, given, &got, 1));
+            if (m == 0) {
+                wanted[given - 1] = got;
+                continue;
+            }
+            expect_close(&got.tensor, &wanted[given - 1].tensor, 1e-6);
+            release_results(&got, 1);
+        }
+        ort->ReleaseSession(session);
+    }
+    assert_true(fabs(element_of(&wanted[0].tensor, 0) - element_of(&wanted[1].tensor, 0)) > 1e-3);
+    release_results(wanted, 2);
+    free(gamma.data);
+    release_results(inputs, 2);
     release(&model);
 }
 
@@ -574,6 +615,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(layers_share_a_constant_gamma_and_memory),
         cmocka_unit_test(a_result_of_another_type_has_its_own_memory),
+        cmocka_unit_test(a_run_may_give_another_gamma_than_the_model),
         cmocka_unit_test(refusals_name_the_node_and_what_is_allowed),
         cmocka_unit_test(double_statistics_of_an_unknown_kind_stay_the_runtimes),
         cmocka_unit_test(shapes_that_are_known_are_refused_all_the_same),
