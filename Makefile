@@ -2,13 +2,14 @@
 PREFIX ?= /usr/local
 PRESETS ?= dev clang asan ubsan tsan fuzz aarch64
 
-.PHONY: help run test fuzz soak bench bench-gpu install docs dist deb amalgam format clean distclean
+.PHONY: help run test fuzz soak bench bench-plugin bench-gpu install docs dist deb amalgam format clean distclean
 help:
 	@echo 'make run      build, then normalize a real ONNX node test and a Llama-shaped skip node'
 	@echo 'make test     every check; PRESETS="dev asan" for some of: $(PRESETS)'
 	@echo 'make fuzz     fuzz what parses; FUZZ_SECONDS=$(FUZZ_SECONDS) for each reader'
 	@echo 'make soak     random requests from 16 threads, on the CPU and a WebGPU device; SOAK_SECONDS=$(SOAK_SECONDS)'
 	@echo 'make bench    time the table of docs/performance.md, beside ONNX Runtime and plain copies'
+	@echo 'make bench-plugin  time models in ONNX Runtime with and without the plug-in: the tables of docs/onnxruntime.md'
 	@echo 'make bench-gpu  check, tune and time on the GPU; GPU_SECONDS=$(GPU_SECONDS) for all of it'
 	@echo 'make install  command, manual pages, completions, libraries (static and shared), headers into $$(DESTDIR)$$(PREFIX), now $(DESTDIR)$(PREFIX)'
 	@echo 'make docs     write docs/operators, docs/api.md, manual pages and completions, and what the documents show'
@@ -50,6 +51,9 @@ bench:
 	@RMSNORM_ORT_LIBRARY="$${RMSNORM_ORT_LIBRARY-build/deps/onnxruntime/libonnxruntime.so.1}" \
 	    build/release/rmsnorm bench --table --svg build/bench.svg
 	@echo 'the same as a chart: build/bench.svg'
+
+bench-plugin:
+	@scripts/plugin-bench
 
 GPU_SECONDS ?= 480
 bench-gpu:

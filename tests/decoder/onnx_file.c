@@ -306,6 +306,31 @@ onnx_node *onnx_file_node(onnx_file *file, const char *kind, const onnx_value *f
     return node;
 }
 
+void onnx_node_input(onnx_file *file, onnx_node *node, const onnx_value *input)
+{
+    APPEND(file, node->proto.input, node->proto.n_input, text(file, input->name));
+}
+
+static void import(onnx_file *file, const char *domain, int64_t version)
+{
+    for (size_t i = 0; i < file->model->n_opset_import; i++) {
+        if (strcmp(file->model->opset_import[i]->domain, domain) == 0) {
+            return;
+        }
+    }
+    Onnx__OperatorSetIdProto *const opset = message(file, &onnx__operator_set_id_proto__descriptor);
+    opset->domain = text(file, domain);
+    opset->has_version = 1;
+    opset->version = version;
+    APPEND(file, file->model->opset_import, file->model->n_opset_import, opset);
+}
+
+void onnx_node_domain(onnx_file *file, onnx_node *node, const char *domain)
+{
+    node->proto.domain = text(file, domain);
+    import(file, domain, 1);
+}
+
 static Onnx__AttributeProto *attribute(onnx_file *file, onnx_node *node, const char *name,
                                        Onnx__AttributeProto__AttributeType type)
 {
@@ -373,11 +398,7 @@ onnx_file *onnx_file_begin(const onnx_file_options *options)
     file->model->has_ir_version = 1;
     file->model->ir_version = ir_version(options->opset);
     file->model->producer_name = text(file, "rmsnorm tests");
-    Onnx__OperatorSetIdProto *const opset = message(file, &onnx__operator_set_id_proto__descriptor);
-    opset->domain = text(file, "");
-    opset->has_version = 1;
-    opset->version = options->opset;
-    APPEND(file, file->model->opset_import, file->model->n_opset_import, opset);
+    import(file, "", options->opset);
     if (options->external != NULL) {
         file->external = fopen(options->external, "wb");
         if (file->external == NULL) {
