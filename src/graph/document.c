@@ -117,5 +117,5 @@ void rmsnorm_document_free(rmsnorm_document *document)
 
 rmsnorm_ir *rmsnorm_document_ir(rmsnorm_document *document)
 {
-    return document->ir;
+    return document != NULL ? document->ir : NULL;
 }

@@ -86,13 +86,13 @@ void rmsnorm_model_free(rmsnorm_model *model)
 
 const rmsnorm_graph *rmsnorm_model_graph(const rmsnorm_model *model)
 {
-    return &model->graph;
+    return model != NULL ? &model->graph : NULL;
 }
 
 int64_t rmsnorm_model_opset(const rmsnorm_model *model, const char *domain)
 {
     const char *const wanted = rmsnorm_domain_normalize(domain);
-    for (size_t i = 0; i < model->proto->n_opset_import; i++) {
+    for (size_t i = 0; model != NULL && i < model->proto->n_opset_import; i++) {
         const Onnx__OperatorSetIdProto *const opset = model->proto->opset_import[i];
         if (strcmp(rmsnorm_domain_normalize(opset->domain), wanted) == 0) {
             return opset->version;

@@ -88,6 +88,8 @@ rmsnorm_status rmsnorm_node_resolve(const rmsnorm_model *model, const rmsnorm_no
                                     rmsnorm_attributes *attributes)
 {
     char label[RMSNORM_NODE_LABEL];
+    RMSNORM_CHECK(model != NULL && node != NULL && op != NULL && attributes != NULL, RMSNORM_INVALID_ARGUMENT,
+                  "rmsnorm_node_resolve: model, node, op or attributes is NULL");
     rmsnorm_node_label(node, label);
     RMSNORM_CHECK(!rmsnorm_functions_have(&model->functions, node->domain, node->op_type), RMSNORM_UNSUPPORTED,
                   "%s: " RMSNORM_NAME "::" RMSNORM_NAME

@@ -250,6 +250,7 @@ static rmsnorm_status write_plain(void *content, int descriptor, const char *pat
 rmsnorm_status rmsnorm_bytes_write(const char *path, const void *bytes, size_t size)
 {
     RMSNORM_CHECK(path != NULL && path[0] != '\0', RMSNORM_INVALID_ARGUMENT, "rmsnorm_bytes_write: the path is empty");
+    RMSNORM_CHECK(bytes != NULL || size == 0, RMSNORM_INVALID_ARGUMENT, "rmsnorm_bytes_write: bytes is NULL");
     plain_content content = {bytes, size};
     return rmsnorm_output_make(path, write_plain, &content);
 }

@@ -129,6 +129,7 @@ rmsnorm_status rmsnorm_document_save(rmsnorm_document *document, const char *pat
 {
     rmsnorm_document_save_options ours = RMSNORM_DOCUMENT_SAVE_OPTIONS_INIT;
     RMSNORM_CHECK(path != NULL && path[0] != '\0', RMSNORM_INVALID_ARGUMENT, "model file: the name is empty");
+    RMSNORM_CHECK(document != NULL, RMSNORM_INVALID_ARGUMENT, "rmsnorm_document_save: document is NULL");
     RMSNORM_TRY(read_options(options, rmsnorm_file_display(path), &ours));
     rmsnorm_pieces pieces;
     rmsnorm_data_move move = {.document = document};

@@ -268,6 +268,7 @@ rmsnorm_status rmsnorm_package_fetch(const char *name, const rmsnorm_fetch_optio
                                      char commit[RMSNORM_COMMIT_TEXT])
 {
     call the = {.http = NULL};
+    RMSNORM_CHECK(folder != NULL, RMSNORM_INVALID_ARGUMENT, "rmsnorm_package_fetch: folder is NULL");
     *folder = NULL;
     rmsnorm_arena_init(&the.arena, MEMORY_LIMIT);
     rmsnorm_status status = rmsnorm_hub_settings_make(name, options, &the.settings);

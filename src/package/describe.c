@@ -25,6 +25,13 @@ static size_t copy_slots(const rmsnorm_manifest_slot *slots, size_t count, rmsno
 
 void rmsnorm_package_describe(const rmsnorm_package *package, rmsnorm_package_info *info)
 {
+    if (info == NULL) {
+        return;
+    }
+    if (package == NULL) {
+        *info = (rmsnorm_package_info){.name = NULL};
+        return;
+    }
     const rmsnorm_manifest *manifest = &package->manifest;
     *info = (rmsnorm_package_info){
         .name = package->name,
@@ -43,7 +50,8 @@ void rmsnorm_package_describe(const rmsnorm_package *package, rmsnorm_package_in
 
 const char *rmsnorm_package_text(const rmsnorm_package *package, const char *name, size_t *size)
 {
-    const rmsnorm_file *file = rmsnorm_package_find(package, name, strlen(name));
+    const rmsnorm_file *file =
+        package != NULL && name != NULL ? rmsnorm_package_find(package, name, strlen(name)) : NULL;
     if (size != NULL) {
         *size = file != NULL ? file->size : 0;
     }

@@ -132,6 +132,8 @@ rmsnorm_status rmsnorm_package_finish(rmsnorm_package **package, const rmsnorm_f
 
 static rmsnorm_status copy_file(rmsnorm_arena *arena, const rmsnorm_package_file *file, rmsnorm_files *files)
 {
+    RMSNORM_CHECK(file->name != NULL && (file->data != NULL || file->size == 0), RMSNORM_INVALID_ARGUMENT,
+                  "opening a package: a file has no name or no data");
     const char *name = rmsnorm_arena_copy(arena, file->name, strlen(file->name));
     if (name == NULL) {
         return RMSNORM_OUT_OF_MEMORY;
@@ -158,6 +160,8 @@ static rmsnorm_status open_files(const rmsnorm_package_file *files, size_t count
                                  rmsnorm_package **package)
 {
     rmsnorm_files copied = {.items = NULL};
+    RMSNORM_CHECK((files != NULL || count == 0) && package != NULL, RMSNORM_INVALID_ARGUMENT,
+                  "opening a package: files or package is NULL");
     *package = NULL;
     rmsnorm_package *made;
     RMSNORM_TRY(rmsnorm_package_begin(&made));
@@ -185,6 +189,8 @@ rmsnorm_status rmsnorm_package_from_folder(const char *folder, rmsnorm_package_c
                                            rmsnorm_package **package)
 {
     rmsnorm_files files = {.items = NULL};
+    RMSNORM_CHECK(folder != NULL && package != NULL, RMSNORM_INVALID_ARGUMENT,
+                  "opening a package: folder or package is NULL");
     *package = NULL;
     rmsnorm_package *made;
     RMSNORM_TRY(rmsnorm_package_begin(&made));
@@ -211,6 +217,8 @@ rmsnorm_status rmsnorm_package_open(const char *folder, rmsnorm_package **packag
 
 rmsnorm_status rmsnorm_package_open_operator(const char *domain, const char *name, rmsnorm_package **package)
 {
+    RMSNORM_CHECK(name != NULL && package != NULL, RMSNORM_INVALID_ARGUMENT,
+                  "rmsnorm_package_open_operator: name or package is NULL");
     *package = NULL;
     const rmsnorm_operator *op = rmsnorm_operator_find(domain, name, 0);
     if (op == NULL) {

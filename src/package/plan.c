@@ -235,6 +235,8 @@ void rmsnorm_plan_release(rmsnorm_plan *plan)
 
 rmsnorm_status rmsnorm_device_profile_set(rmsnorm_device_profile *profile, const char *name, uint64_t value)
 {
+    RMSNORM_CHECK(profile != NULL && name != NULL, RMSNORM_INVALID_ARGUMENT,
+                  "rmsnorm_device_profile_set: profile or name is NULL");
     const struct {
         const char *name;
         uint64_t *wide;

@@ -30,6 +30,8 @@ rmsnorm_status rmsnorm_template_render_json(const char *name, const char *source
     rmsnorm_arena arena;
     const char *rendered;
     size_t size;
+    RMSNORM_CHECK(name != NULL && (source != NULL || length == 0) && context != NULL && text != NULL,
+                  RMSNORM_INVALID_ARGUMENT, "rmsnorm_template_render_json: name, source, context or text is NULL");
     *text = NULL;
     rmsnorm_arena_init(&arena, MEMORY_LIMIT);
     rmsnorm_status status = render(&arena, &named, context, &rendered, &size);

@@ -347,6 +347,7 @@ static rmsnorm_status convert_node(rmsnorm_ir *ir, size_t node, rmsnorm_conversi
 rmsnorm_status rmsnorm_ir_convert(rmsnorm_ir *ir, rmsnorm_conversion to)
 {
     raising r = {false, NULL};
+    RMSNORM_CHECK(ir != NULL, RMSNORM_INVALID_ARGUMENT, "rmsnorm_ir_convert: ir is NULL");
     RMSNORM_CHECK((unsigned)to <= RMSNORM_TO_DECOMPOSED, RMSNORM_INVALID_ARGUMENT, "rmsnorm_ir_convert: %d is no form",
                   (int)to);
     RMSNORM_TRY(rmsnorm_ir_check_order(ir));

@@ -211,6 +211,7 @@ static rmsnorm_status fuse_residuals(fusion *f)
 rmsnorm_status rmsnorm_ir_fuse(rmsnorm_ir *ir, const rmsnorm_fuse_options *options)
 {
     fusion f = {.ir = ir, .options = RMSNORM_FUSE_OPTIONS_INIT};
+    RMSNORM_CHECK(ir != NULL, RMSNORM_INVALID_ARGUMENT, "rmsnorm_ir_fuse: ir is NULL");
     if (options != NULL) {
         const size_t size = options->struct_size < sizeof f.options ? options->struct_size : sizeof f.options;
         RMSNORM_CHECK(size > sizeof size, RMSNORM_INVALID_ARGUMENT, "rmsnorm_ir_fuse: options has no struct_size");

@@ -128,6 +128,7 @@ static rmsnorm_status visit(walk *w)
 rmsnorm_status rmsnorm_ir_infer(rmsnorm_ir *ir)
 {
     walk w;
+    RMSNORM_CHECK(ir != NULL, RMSNORM_INVALID_ARGUMENT, "rmsnorm_ir_infer: ir is NULL");
     ir->fault_count = 0; /* all of them are found again */
     rmsnorm_status status = begin(&w, ir);
     if (status == RMSNORM_OK) {

@@ -46,6 +46,8 @@ rmsnorm_status rmsnorm_attributes_read(const rmsnorm_operator *op, const rmsnorm
                                        rmsnorm_attributes *attributes)
 {
     rmsnorm_attributes values;
+    RMSNORM_CHECK(op != NULL && (list != NULL || count == 0) && attributes != NULL, RMSNORM_INVALID_ARGUMENT,
+                  "rmsnorm_attributes_read: op, list or attributes is NULL");
     rmsnorm_attributes_init(op, &values);
     for (size_t i = 0; i < count; i++) {
         RMSNORM_TRY(set_attribute(op, &list[i], &values));
@@ -57,6 +59,8 @@ rmsnorm_status rmsnorm_attributes_read(const rmsnorm_operator *op, const rmsnorm
 rmsnorm_status rmsnorm_ir_resolve(const rmsnorm_ir *ir, size_t node, const rmsnorm_operator **op,
                                   rmsnorm_attributes *attributes)
 {
+    RMSNORM_CHECK(ir != NULL && op != NULL && attributes != NULL, RMSNORM_INVALID_ARGUMENT,
+                  "rmsnorm_ir_resolve: ir, op or attributes is NULL");
     RMSNORM_CHECK(node < ir->node_count, RMSNORM_NOT_FOUND, "rmsnorm_ir_resolve: there is no node %zu of %zu", node,
                   ir->node_count);
     const rmsnorm_ir_node *const shown = &ir->nodes[node].shown;

@@ -50,6 +50,7 @@ rmsnorm_status rmsnorm_ir_grow(rmsnorm_ir *ir, void **items, size_t item, size_t
 
 rmsnorm_status rmsnorm_ir_create(size_t memory, rmsnorm_ir **ir)
 {
+    RMSNORM_CHECK(ir != NULL, RMSNORM_INVALID_ARGUMENT, "rmsnorm_ir_create: ir is NULL");
     rmsnorm_ir *const created = calloc(1, sizeof *created);
     RMSNORM_CHECK(created != NULL, RMSNORM_OUT_OF_MEMORY, "no memory for %zu bytes", sizeof *created);
     rmsnorm_arena_init(&created->arena, memory > 0 ? memory : SIZE_MAX);
@@ -80,7 +81,7 @@ static const char *normalize(const char *domain)
 
 static rmsnorm_ir_import *find_opset(const rmsnorm_ir *ir, const char *domain)
 {
-    for (size_t i = 0; i < ir->opset_count; i++) {
+    for (size_t i = 0; ir != NULL && i < ir->opset_count; i++) {
         if (strcmp(ir->opsets[i].domain, normalize(domain)) == 0) {
             return &ir->opsets[i];
         }
@@ -90,6 +91,7 @@ static rmsnorm_ir_import *find_opset(const rmsnorm_ir *ir, const char *domain)
 
 rmsnorm_status rmsnorm_ir_set_opset(rmsnorm_ir *ir, const char *domain, int64_t version)
 {
+    RMSNORM_CHECK(ir != NULL, RMSNORM_INVALID_ARGUMENT, "rmsnorm_ir_set_opset: ir is NULL");
     rmsnorm_ir_import *const known = find_opset(ir, domain);
     if (known != NULL) {
         known->version = version;
@@ -108,11 +110,14 @@ int64_t rmsnorm_ir_opset(const rmsnorm_ir *ir, const char *domain)
 
 void rmsnorm_ir_fix_opset(rmsnorm_ir *ir, const char *why)
 {
-    ir->opset_fixed = why;
+    if (ir != NULL) {
+        ir->opset_fixed = why;
+    }
 }
 
 rmsnorm_status rmsnorm_ir_add_function(rmsnorm_ir *ir, const char *domain, const char *name)
 {
+    RMSNORM_CHECK(ir != NULL && name != NULL, RMSNORM_INVALID_ARGUMENT, "rmsnorm_ir_add_function: ir or name is NULL");
     RMSNORM_TRY(GROW(ir, function));
     ir->functions[ir->function_count++] = (rmsnorm_ir_function){normalize(domain), name};
     return RMSNORM_OK;
@@ -132,6 +137,7 @@ bool rmsnorm_ir_is_taken(const rmsnorm_ir *ir, const char *domain, const char *n
 
 rmsnorm_status rmsnorm_ir_add_graph(rmsnorm_ir *ir, size_t owner, size_t *graph)
 {
+    RMSNORM_CHECK(ir != NULL && graph != NULL, RMSNORM_INVALID_ARGUMENT, "rmsnorm_ir_add_graph: ir or graph is NULL");
     RMSNORM_CHECK(owner == RMSNORM_NO_INDEX ? ir->graph_count == 0 : owner < ir->node_count, RMSNORM_INVALID_ARGUMENT,
                   "rmsnorm_ir_add_graph: owner is no node");
     RMSNORM_TRY(GROW(ir, graph));
@@ -142,6 +148,8 @@ rmsnorm_status rmsnorm_ir_add_graph(rmsnorm_ir *ir, size_t owner, size_t *graph)
 
 rmsnorm_status rmsnorm_ir_add_value(rmsnorm_ir *ir, const rmsnorm_ir_value *value, size_t *index)
 {
+    RMSNORM_CHECK(ir != NULL && value != NULL && index != NULL, RMSNORM_INVALID_ARGUMENT,
+                  "rmsnorm_ir_add_value: ir, value or index is NULL");
     RMSNORM_CHECK(value->name != NULL && value->graph < ir->graph_count && value->type.rank <= RMSNORM_MAX_RANK,
                   RMSNORM_INVALID_ARGUMENT, "rmsnorm_ir_add_value: the value has no name, graph or possible rank");
     RMSNORM_TRY(GROW(ir, value));
@@ -181,18 +189,21 @@ static const size_t *copy_indexes(rmsnorm_ir *ir, const size_t *indexes, size_t 
 
 static rmsnorm_status check_node(const rmsnorm_ir *ir, const rmsnorm_ir_node *node)
 {
-    bool sound = node->name != NULL && node->op_type != NULL && node->graph < ir->graph_count;
-    for (size_t i = 0; i < node->input_count; i++) {
-        sound = sound && (node->inputs[i] == RMSNORM_NO_INDEX || node->inputs[i] < ir->value_count);
+    bool sound = node->name != NULL && node->op_type != NULL && node->graph < ir->graph_count &&
+                 (node->inputs != NULL || node->input_count == 0) &&
+                 (node->outputs != NULL || node->output_count == 0) &&
+                 (node->attributes != NULL || node->attribute_count == 0);
+    for (size_t i = 0; sound && i < node->input_count; i++) {
+        sound = node->inputs[i] == RMSNORM_NO_INDEX || node->inputs[i] < ir->value_count;
     }
-    for (size_t i = 0; i < node->output_count; i++) {
+    for (size_t i = 0; sound && i < node->output_count; i++) {
         const size_t value = node->outputs[i];
-        sound = sound && (value == RMSNORM_NO_INDEX ||
-                          (value < ir->value_count && ir->values[value].shown.maker == RMSNORM_NO_INDEX));
+        sound =
+            value == RMSNORM_NO_INDEX || (value < ir->value_count && ir->values[value].shown.maker == RMSNORM_NO_INDEX);
     }
     RMSNORM_CHECK(
         sound, RMSNORM_INVALID_ARGUMENT,
-        "rmsnorm_ir_add_node: the node has no name, type or graph, or a value that is not there or has a maker");
+        "rmsnorm_ir_add_node: the node has no name, type, graph or list, or a value that is not there or has a maker");
     return RMSNORM_OK;
 }
 
@@ -226,6 +237,8 @@ static rmsnorm_status append_node(rmsnorm_ir *ir, const rmsnorm_ir_node *node, s
 
 rmsnorm_status rmsnorm_ir_add_node(rmsnorm_ir *ir, const rmsnorm_ir_node *node, size_t *index)
 {
+    RMSNORM_CHECK(ir != NULL && node != NULL && index != NULL, RMSNORM_INVALID_ARGUMENT,
+                  "rmsnorm_ir_add_node: ir, node or index is NULL");
     RMSNORM_TRY(append_node(ir, node, index));
     RMSNORM_TRY(rmsnorm_name_set_add(&ir->node_names, &ir->arena, node->name));
     rmsnorm_ir_entry *const entry = &ir->nodes[*index];
@@ -273,44 +286,48 @@ rmsnorm_status rmsnorm_ir_add_finding(rmsnorm_ir *ir, const rmsnorm_finding *fin
 
 size_t rmsnorm_ir_graph_count(const rmsnorm_ir *ir)
 {
-    return ir->graph_count;
+    return ir != NULL ? ir->graph_count : 0;
 }
 
 size_t rmsnorm_ir_value_count(const rmsnorm_ir *ir)
 {
-    return ir->value_count;
+    return ir != NULL ? ir->value_count : 0;
 }
 
 size_t rmsnorm_ir_node_count(const rmsnorm_ir *ir)
 {
-    return ir->node_count;
+    return ir != NULL ? ir->node_count : 0;
 }
 
 const rmsnorm_ir_graph *rmsnorm_ir_graph_at(const rmsnorm_ir *ir, size_t index)
 {
-    return index < ir->graph_count ? &ir->graphs[index] : NULL;
+    return index < rmsnorm_ir_graph_count(ir) ? &ir->graphs[index] : NULL;
 }
 
 const rmsnorm_ir_value *rmsnorm_ir_value_at(const rmsnorm_ir *ir, size_t index)
 {
-    return index < ir->value_count ? &ir->values[index].shown : NULL;
+    return index < rmsnorm_ir_value_count(ir) ? &ir->values[index].shown : NULL;
 }
 
 const rmsnorm_ir_node *rmsnorm_ir_node_at(const rmsnorm_ir *ir, size_t index)
 {
-    return index < ir->node_count ? &ir->nodes[index].shown : NULL;
+    return index < rmsnorm_ir_node_count(ir) ? &ir->nodes[index].shown : NULL;
 }
 
 const rmsnorm_ir_fault *rmsnorm_ir_faults(const rmsnorm_ir *ir, size_t *count)
 {
-    *count = ir->fault_count;
-    return ir->faults;
+    if (count != NULL) {
+        *count = ir != NULL ? ir->fault_count : 0;
+    }
+    return ir != NULL ? ir->faults : NULL;
 }
 
 const rmsnorm_finding *rmsnorm_ir_findings(const rmsnorm_ir *ir, size_t *count)
 {
-    *count = ir->finding_count;
-    return ir->findings;
+    if (count != NULL) {
+        *count = ir != NULL ? ir->finding_count : 0;
+    }
+    return ir != NULL ? ir->findings : NULL;
 }
 
 /* ---- Changing -------------------------------------------------------------------------------- */

@@ -379,6 +379,7 @@ static int since(const rmsnorm_ir_node *node)
 
 rmsnorm_status rmsnorm_opset_check_raise(const rmsnorm_ir_node *node, int64_t from, int64_t to)
 {
+    RMSNORM_CHECK(node != NULL, RMSNORM_INVALID_ARGUMENT, "rmsnorm_opset_check_raise: node is NULL");
     const bool foreign = node->domain[0] != '\0' && strcmp(node->domain, "ai.onnx") != 0;
     if (from == to || foreign) { /* another domain has versions of its own */
         return RMSNORM_OK;

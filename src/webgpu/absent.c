@@ -25,7 +25,7 @@ rmsnorm_status rmsnorm_adapter_kind_from_name(const char *name, rmsnorm_adapter_
 rmsnorm_status rmsnorm_webgpu_library(const rmsnorm_webgpu_options *options, char *path, size_t size)
 {
     (void)options;
-    if (size > 0) {
+    if (path != NULL && size > 0) {
         path[0] = '\0';
     }
     return absent();
@@ -37,14 +37,18 @@ rmsnorm_status rmsnorm_webgpu_adapters(const rmsnorm_webgpu_options *options, rm
     (void)options;
     (void)adapters;
     (void)capacity;
-    *count = 0;
+    if (count != NULL) {
+        *count = 0;
+    }
     return absent();
 }
 
 rmsnorm_status rmsnorm_webgpu_open(const rmsnorm_webgpu_options *options, rmsnorm_webgpu **webgpu)
 {
     (void)options;
-    *webgpu = NULL;
+    if (webgpu != NULL) {
+        *webgpu = NULL;
+    }
     return absent();
 }
 
@@ -133,7 +137,9 @@ rmsnorm_status rmsnorm_webgpu_plan(rmsnorm_webgpu *webgpu, const rmsnorm_operato
     (void)op;
     (void)package;
     (void)request;
-    *plan = NULL;
+    if (plan != NULL) {
+        *plan = NULL;
+    }
     return absent();
 }
 

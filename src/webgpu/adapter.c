@@ -15,6 +15,7 @@ const char *rmsnorm_adapter_kind_name(rmsnorm_adapter_kind kind)
 
 rmsnorm_status rmsnorm_adapter_kind_from_name(const char *name, rmsnorm_adapter_kind *kind)
 {
+    RMSNORM_CHECK(kind != NULL, RMSNORM_INVALID_ARGUMENT, "rmsnorm_adapter_kind_from_name: kind is NULL");
     for (size_t i = 0; name != NULL && i < KINDS; i++) {
         if (strcmp(name, kind_names[i]) == 0) {
             *kind = (rmsnorm_adapter_kind)i;

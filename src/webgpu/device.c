@@ -201,6 +201,7 @@ rmsnorm_status rmsnorm_webgpu_scope_end(rmsnorm_webgpu *webgpu, const char *what
 
 rmsnorm_status rmsnorm_webgpu_wait(rmsnorm_webgpu *webgpu)
 {
+    RMSNORM_CHECK(webgpu != NULL, RMSNORM_INVALID_ARGUMENT, "rmsnorm_webgpu_wait: webgpu is NULL");
     RMSNORM_TRY(rmsnorm_webgpu_enter(webgpu));
     return rmsnorm_webgpu_leave(webgpu, rmsnorm_webgpu_drain(webgpu));
 }

@@ -432,5 +432,7 @@ void rmsnorm_webgpu_close(rmsnorm_webgpu *webgpu)
 
 void rmsnorm_webgpu_describe(const rmsnorm_webgpu *webgpu, rmsnorm_adapter *adapter)
 {
-    *adapter = webgpu->adapter;
+    if (adapter != NULL) {
+        *adapter = webgpu != NULL ? webgpu->adapter : (rmsnorm_adapter){.name = ""};
+    }
 }

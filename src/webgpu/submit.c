@@ -152,11 +152,11 @@ rmsnorm_status rmsnorm_webgpu_run_plan(rmsnorm_webgpu *webgpu, const rmsnorm_pla
 {
     rmsnorm_webgpu_run_options ours;
     rmsnorm_places places;
-    RMSNORM_CHECK(webgpu != NULL && plan != NULL && input_count <= RMSNORM_MAX_SLOTS &&
-                      output_count <= RMSNORM_MAX_SLOTS,
-                  RMSNORM_INVALID_ARGUMENT,
-                  "rmsnorm_webgpu_run_plan: webgpu or plan is NULL, or there are more than %d inputs or outputs",
-                  RMSNORM_MAX_SLOTS);
+    RMSNORM_CHECK(webgpu != NULL && plan != NULL && (inputs != NULL || input_count == 0) &&
+                      (outputs != NULL || output_count == 0),
+                  RMSNORM_INVALID_ARGUMENT, "rmsnorm_webgpu_run_plan: webgpu, plan, inputs or outputs is NULL");
+    RMSNORM_CHECK(input_count <= RMSNORM_MAX_SLOTS && output_count <= RMSNORM_MAX_SLOTS, RMSNORM_INVALID_ARGUMENT,
+                  "rmsnorm_webgpu_run_plan: there are more than %d inputs or outputs", RMSNORM_MAX_SLOTS);
     RMSNORM_TRY(rmsnorm_webgpu_read_run_options(options, &ours));
     memset(&places, 0, sizeof places);
     for (size_t i = 0; i < input_count; i++) {

@@ -383,6 +383,10 @@ static void test_bad_arguments(void **state)
     expect_refusal(rmsnorm_document_open(path_of("absent.onnx"), &document), RMSNORM_NOT_FOUND, "absent.onnx");
     expect_refusal(rmsnorm_document_open(path_of("."), &document), RMSNORM_IO, "is a directory");
     rmsnorm_document_free(NULL);
+    assert_null(rmsnorm_document_ir(NULL));
+    expect_refusal(rmsnorm_document_open(path_of("m.onnx"), NULL), RMSNORM_INVALID_ARGUMENT, "document is NULL");
+    expect_refusal(rmsnorm_document_save(NULL, path_of("out.onnx"), NULL), RMSNORM_INVALID_ARGUMENT,
+                   "document is NULL");
     bytes content = rich_model();
     document = open_bytes(&content);
     expect_refusal(rmsnorm_document_save(document, "", NULL), RMSNORM_INVALID_ARGUMENT, "the name is empty");

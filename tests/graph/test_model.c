@@ -526,6 +526,31 @@ static void test_files_are_read_by_name(void **state)
     expect_refusal(rmsnorm_model_read("m.onnx", NULL), RMSNORM_INVALID_ARGUMENT, "model is NULL");
 }
 
+static void test_null_is_refused(void **state)
+{
+    (void)state;
+    bytes file = rich_model();
+    rmsnorm_model *model;
+    assert_int_equal(read_model(&file, &model), RMSNORM_OK);
+    release(&file);
+    const rmsnorm_node *const node = rmsnorm_model_graph(model)->nodes;
+    const rmsnorm_operator *op;
+    rmsnorm_attributes attributes;
+    assert_null(rmsnorm_model_graph(NULL));
+    assert_int_equal(rmsnorm_model_opset(NULL, ""), 0);
+    expect_refusal(rmsnorm_node_resolve(NULL, node, &op, &attributes), RMSNORM_INVALID_ARGUMENT, "is NULL");
+    expect_refusal(rmsnorm_node_resolve(model, NULL, &op, &attributes), RMSNORM_INVALID_ARGUMENT, "is NULL");
+    expect_refusal(rmsnorm_node_resolve(model, node, NULL, &attributes), RMSNORM_INVALID_ARGUMENT, "is NULL");
+    expect_refusal(rmsnorm_node_resolve(model, node, &op, NULL), RMSNORM_INVALID_ARGUMENT, "is NULL");
+    expect_refusal(rmsnorm_tensor_read("x.npy", NULL, NULL), RMSNORM_INVALID_ARGUMENT, "is NULL");
+    expect_refusal(rmsnorm_tensor_write(path_of("x.npy"), NULL, NULL), RMSNORM_INVALID_ARGUMENT, "is NULL");
+    expect_refusal(rmsnorm_tensor_write_check(NULL, NULL), RMSNORM_INVALID_ARGUMENT, "the name is empty");
+    expect_refusal(rmsnorm_bytes_write(path_of("x"), NULL, 1), RMSNORM_INVALID_ARGUMENT, "is NULL");
+    expect_refusal(rmsnorm_bytes_write(NULL, "x", 1), RMSNORM_INVALID_ARGUMENT, "the path is empty");
+    rmsnorm_tensor_file_release(NULL);
+    rmsnorm_model_free(model);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -546,6 +571,7 @@ int main(void)
         cmocka_unit_test(test_refuses_what_is_no_model),
         cmocka_unit_test(test_refuses_shapes_and_tensors_it_cannot_hold),
         cmocka_unit_test(test_files_are_read_by_name),
+        cmocka_unit_test(test_null_is_refused),
     };
     return cmocka_run_group_tests(tests, make_directory, remove_directory);
 }

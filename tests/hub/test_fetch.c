@@ -215,6 +215,8 @@ static void test_arguments(void **state)
         fetch_refused(names[i], &options, RMSNORM_INVALID_ARGUMENT, "is no package of a Hub; allowed is ORG/NAME");
     }
     fetch_refused(NULL, &options, RMSNORM_INVALID_ARGUMENT, "is no package of a Hub");
+    expect_sentence(rmsnorm_package_fetch("kernels/copy", &options, NULL, NULL), RMSNORM_INVALID_ARGUMENT,
+                    "folder is NULL");
     options.version = 0;
     fetch_refused("kernels/copy", &options, RMSNORM_INVALID_ARGUMENT, "no version and no revision is given");
     options.version = -1;

@@ -249,6 +249,52 @@ static void test_a_template_by_itself(void **state)
     expect_sentence(rmsnorm_template_render_json("t", "x", 1, "{", &text), RMSNORM_MALFORMED, "context:1:");
 }
 
+static void test_null_is_refused(void **state)
+{
+    (void)state;
+    const rmsnorm_package_file unnamed = {NULL, "x", 1};
+    const rmsnorm_package_file without = {"manifest.json", NULL, 1};
+    rmsnorm_device_profile profile = RMSNORM_DEVICE_PROFILE_INIT;
+    const rmsnorm_request request = RMSNORM_REQUEST_INIT;
+    rmsnorm_package *package = NULL;
+    rmsnorm_package_info info = {.name = "x"};
+    rmsnorm_plan *plan;
+    char *text;
+    size_t size = 7;
+    const rmsnorm_status refusals[] = {
+        rmsnorm_package_open(NULL, &package),
+        rmsnorm_package_open("p", NULL),
+        rmsnorm_package_seal(NULL, &package),
+        rmsnorm_package_seal("p", NULL),
+        rmsnorm_package_open_files(NULL, 1, &package),
+        rmsnorm_package_open_files(NULL, 0, NULL),
+        rmsnorm_package_open_files(&unnamed, 1, &package),
+        rmsnorm_package_open_verified(&without, 1, &package),
+        rmsnorm_package_open_operator("", NULL, &package),
+        rmsnorm_package_open_operator("", "SimplifiedLayerNormalization", NULL),
+        rmsnorm_device_profile_set(NULL, "shader-f16", 1),
+        rmsnorm_device_profile_set(&profile, NULL, 1),
+        rmsnorm_plan_make(NULL, &request, &plan),
+        rmsnorm_template_render_json(NULL, "x", 1, "{}", &text),
+        rmsnorm_template_render_json("t", NULL, 1, "{}", &text),
+        rmsnorm_template_render_json("t", "x", 1, NULL, &text),
+        rmsnorm_template_render_json("t", "x", 1, "{}", NULL),
+    };
+    for (size_t i = 0; i < sizeof refusals / sizeof refusals[0]; ++i) {
+        assert_int_equal(refusals[i], RMSNORM_INVALID_ARGUMENT);
+    }
+    assert_null(package);
+    rmsnorm_plan_release(NULL);
+    rmsnorm_package_describe(NULL, &info);
+    assert_true(info.name == NULL && info.input_count == 0);
+    assert_null(rmsnorm_package_text(NULL, "test.json", &size));
+    assert_int_equal(size, 0);
+    assert_int_equal(rmsnorm_package_open_operator("", "SimplifiedLayerNormalization", &package), RMSNORM_OK);
+    rmsnorm_package_describe(package, NULL);
+    assert_null(rmsnorm_package_text(package, NULL, NULL));
+    rmsnorm_package_close(package);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -261,6 +307,7 @@ int main(void)
         cmocka_unit_test(test_names_and_sizes_of_files),
         cmocka_unit_test(test_embedded_packages_open_by_operator),
         cmocka_unit_test(test_a_template_by_itself),
+        cmocka_unit_test(test_null_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

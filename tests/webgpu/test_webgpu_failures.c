@@ -243,6 +243,52 @@ static void test_wrong_arguments_are_sentences(void **state)
     trial_end(&t);
 }
 
+static void expect_null_refused(rmsnorm_status status, const char *function)
+{
+    gpu_must_fail(status, RMSNORM_INVALID_ARGUMENT, function, "NULL", NULL);
+}
+
+static void test_null_is_refused(void **state)
+{
+    (void)state;
+    rmsnorm_webgpu_tensor tensor = {.buffer = NULL};
+    rmsnorm_adapter adapter = {.name = "x"};
+    const rmsnorm_operator *const op = rmsnorm_operator_at(0);
+    const rmsnorm_request request = RMSNORM_REQUEST_INIT;
+    const rmsnorm_plan empty = {.variant = ""};
+    rmsnorm_plan *plan;
+    size_t count;
+    expect_null_refused(rmsnorm_adapter_kind_from_name("any", NULL), "rmsnorm_adapter_kind_from_name");
+    expect_null_refused(rmsnorm_webgpu_library(NULL, NULL, 1), "rmsnorm_webgpu_library");
+    expect_null_refused(rmsnorm_webgpu_adapters(NULL, NULL, 1, &count), "rmsnorm_webgpu_adapters");
+    expect_null_refused(rmsnorm_webgpu_adapters(NULL, &adapter, 1, NULL), "rmsnorm_webgpu_adapters");
+    expect_null_refused(rmsnorm_webgpu_open(NULL, NULL), "rmsnorm_webgpu_open");
+    expect_null_refused(rmsnorm_webgpu_wait(NULL), "rmsnorm_webgpu_wait");
+    expect_null_refused(rmsnorm_webgpu_tensor_create(NULL, &tensor), "rmsnorm_webgpu_tensor_create");
+    expect_null_refused(rmsnorm_webgpu_tensor_create(gpu, NULL), "rmsnorm_webgpu_tensor_create");
+    expect_null_refused(rmsnorm_webgpu_upload(NULL, &tensor, ""), "rmsnorm_webgpu_upload");
+    expect_null_refused(rmsnorm_webgpu_upload(gpu, NULL, ""), "rmsnorm_webgpu_upload");
+    expect_null_refused(rmsnorm_webgpu_download(NULL, &tensor, &adapter), "rmsnorm_webgpu_download");
+    expect_null_refused(rmsnorm_webgpu_download(gpu, NULL, &adapter), "rmsnorm_webgpu_download");
+    expect_null_refused(rmsnorm_webgpu_run(gpu, NULL, NULL, NULL, 0, NULL, 0, NULL), "rmsnorm_webgpu_run");
+    expect_null_refused(rmsnorm_webgpu_run(gpu, op, NULL, NULL, 1, NULL, 0, NULL), "rmsnorm_webgpu_run");
+    expect_null_refused(rmsnorm_webgpu_run(gpu, op, NULL, NULL, 0, NULL, 1, NULL), "rmsnorm_webgpu_run");
+    expect_null_refused(rmsnorm_webgpu_run_host(NULL, op, NULL, NULL, 0, NULL, 0, NULL), "rmsnorm_webgpu_run_host");
+    expect_null_refused(rmsnorm_webgpu_plan(NULL, op, NULL, &request, &plan), "rmsnorm_webgpu_plan");
+    expect_null_refused(rmsnorm_webgpu_plan(gpu, op, NULL, NULL, &plan), "rmsnorm_webgpu_plan");
+    expect_null_refused(rmsnorm_webgpu_plan(gpu, op, NULL, &request, NULL), "rmsnorm_webgpu_plan");
+    expect_null_refused(rmsnorm_webgpu_run_plan(NULL, &empty, NULL, 0, NULL, 0, NULL), "rmsnorm_webgpu_run_plan");
+    expect_null_refused(rmsnorm_webgpu_run_plan(gpu, NULL, NULL, 0, NULL, 0, NULL), "rmsnorm_webgpu_run_plan");
+    expect_null_refused(rmsnorm_webgpu_run_plan(gpu, &empty, NULL, 1, NULL, 0, NULL), "rmsnorm_webgpu_run_plan");
+    expect_null_refused(rmsnorm_webgpu_run_plan(gpu, &empty, NULL, 0, NULL, 1, NULL), "rmsnorm_webgpu_run_plan");
+    rmsnorm_webgpu_close(NULL);
+    rmsnorm_webgpu_tensor_release(NULL, &tensor);
+    rmsnorm_webgpu_tensor_release(gpu, NULL);
+    rmsnorm_webgpu_describe(gpu, NULL);
+    rmsnorm_webgpu_describe(NULL, &adapter);
+    assert_string_equal(adapter.name, "");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -255,6 +301,7 @@ int main(void)
         cmocka_unit_test(test_a_lost_device_says_so_every_time),
         cmocka_unit_test(test_a_buffer_of_another_device),
         cmocka_unit_test(test_wrong_arguments_are_sentences),
+        cmocka_unit_test(test_null_is_refused),
     };
     return cmocka_run_group_tests(tests, open_gpu, close_gpu);
 }
