@@ -204,6 +204,8 @@ typedef struct rmsnorm_tuning_choice {
  * 2^12*4". */
 RMSNORM_API rmsnorm_status rmsnorm_tuning_class(const rmsnorm_package *package, const rmsnorm_request *request,
                                                 char *text, size_t size);
+/* Whether the table has a choice for the class on the adapter. An entry that is none counts as not there: with a variant or a
+ * tunable whose name is longer than there is room for above, with too many tunables, or of other types. */
 RMSNORM_API bool rmsnorm_tuning_find(const rmsnorm_tuning *tuning, const rmsnorm_adapter *adapter,
                                      const char *request_class, rmsnorm_tuning_choice *choice);
 RMSNORM_API rmsnorm_status rmsnorm_tuning_put(rmsnorm_tuning *tuning, const rmsnorm_adapter *adapter,

@@ -114,7 +114,7 @@ void rmsnorm_tuning_close(rmsnorm_tuning *tuning)
 
 const char *rmsnorm_tuning_path(const rmsnorm_tuning *tuning)
 {
-    return tuning->path;
+    return tuning != NULL ? tuning->path : NULL;
 }
 
 /* ---- Classes --------------------------------------------------------------------------------- */
@@ -134,6 +134,8 @@ rmsnorm_status rmsnorm_tuning_class(const rmsnorm_package *package, const rmsnor
                                     size_t size)
 {
     rmsnorm_package_info info;
+    RMSNORM_CHECK(package != NULL && request != NULL && (text != NULL || size == 0), RMSNORM_INVALID_ARGUMENT,
+                  "rmsnorm_tuning_class: package, request or text is NULL");
     rmsnorm_package_describe(package, &info);
     const rmsnorm_tensor *const first = request->inputs[0];
     RMSNORM_CHECK(first != NULL && first->rank >= 1 && first->rank <= RMSNORM_MAX_RANK, RMSNORM_INVALID_ARGUMENT,
@@ -175,35 +177,71 @@ static const char *adapter_key(const rmsnorm_adapter *adapter, char *text, size_
     return text;
 }
 
+/* A name that is longer than its room is not cut: what is left of it could be another one. */
+static bool read_name(const char *from, char *to, size_t size)
+{
+    const size_t length = from != NULL ? strlen(from) : size;
+    if (length >= size) {
+        return false;
+    }
+    memcpy(to, from, length + 1);
+    return true;
+}
+
+static bool read_choice(const json_t *entry, rmsnorm_tuning_choice *choice)
+{
+    const json_t *const variant = json_object_get(entry, "variant");
+    json_t *const tunables = json_object_get(entry, "tunables");
+    bool good = json_is_object(entry) && (tunables == NULL || json_is_object(tunables)) &&
+                json_object_size(tunables) <= RMSNORM_MAX_TUNABLES &&
+                (variant == NULL || read_name(json_string_value(variant), choice->variant, sizeof choice->variant));
+    for (void *at = json_object_iter(tunables); good && at != NULL; at = json_object_iter_next(tunables, at)) {
+        const size_t i = choice->tunable_count++;
+        good = read_name(json_object_iter_key(at), choice->tunables[i].name, sizeof choice->tunables[i].name) &&
+               json_is_integer(json_object_iter_value(at));
+        choice->tunables[i].value = json_integer_value(json_object_iter_value(at));
+    }
+    choice->seconds = json_number_value(json_object_get(entry, "seconds"));
+    choice->default_seconds = json_number_value(json_object_get(entry, "default_seconds"));
+    return good;
+}
+
 bool rmsnorm_tuning_find(const rmsnorm_tuning *tuning, const rmsnorm_adapter *adapter, const char *request_class,
                          rmsnorm_tuning_choice *choice)
 {
     char key[512];
-    const json_t *const adapters = json_object_get(tuning->root, "adapters");
-    const json_t *const found =
-        json_object_get(json_object_get(adapters, adapter_key(adapter, key, sizeof key)), request_class);
-    json_t *const tunables = json_object_get(found, "tunables");
-    if (!json_is_object(found)) {
+    rmsnorm_tuning_choice read = {.variant = ""};
+    if (tuning == NULL || adapter == NULL || request_class == NULL || choice == NULL) {
         return false;
     }
-    memset(choice, 0, sizeof *choice);
-    const char *const variant = json_string_value(json_object_get(found, "variant"));
-    snprintf(choice->variant, sizeof choice->variant, "%s", variant == NULL ? "" : variant);
-    choice->seconds = json_number_value(json_object_get(found, "seconds"));
-    choice->default_seconds = json_number_value(json_object_get(found, "default_seconds"));
-    for (void *at = json_object_iter(tunables); at != NULL && choice->tunable_count < RMSNORM_MAX_TUNABLES;
-         at = json_object_iter_next(tunables, at)) {
-        const size_t i = choice->tunable_count++;
-        snprintf(choice->tunables[i].name, sizeof choice->tunables[i].name, "%s", json_object_iter_key(at));
-        choice->tunables[i].value = json_integer_value(json_object_iter_value(at));
+    const json_t *const classes =
+        json_object_get(json_object_get(tuning->root, "adapters"), adapter_key(adapter, key, sizeof key));
+    const bool found = read_choice(json_object_get(classes, request_class), &read);
+    if (found) {
+        *choice = read;
     }
-    return true;
+    return found;
+}
+
+static bool is_whole(const rmsnorm_tuning_choice *choice)
+{
+    bool whole =
+        choice->tunable_count <= RMSNORM_MAX_TUNABLES && memchr(choice->variant, '\0', sizeof choice->variant) != NULL;
+    for (size_t i = 0; whole && i < choice->tunable_count; i++) {
+        whole = memchr(choice->tunables[i].name, '\0', sizeof choice->tunables[i].name) != NULL;
+    }
+    return whole;
 }
 
 rmsnorm_status rmsnorm_tuning_put(rmsnorm_tuning *tuning, const rmsnorm_adapter *adapter, const char *request_class,
                                   const rmsnorm_tuning_choice *choice)
 {
     char key[512];
+    RMSNORM_CHECK(tuning != NULL && adapter != NULL && request_class != NULL && choice != NULL,
+                  RMSNORM_INVALID_ARGUMENT, "rmsnorm_tuning_put: tuning, adapter, request_class or choice is NULL");
+    RMSNORM_CHECK(is_whole(choice), RMSNORM_INVALID_ARGUMENT,
+                  "rmsnorm_tuning_put: the choice has more than %d tunables, or a name without an end",
+                  RMSNORM_MAX_TUNABLES);
     json_t *const adapters = json_object_get(tuning->root, "adapters");
     adapter_key(adapter, key, sizeof key);
     json_t *classes = json_object_get(adapters, key);
@@ -293,6 +331,7 @@ static int replace_file(const rmsnorm_tuning *tuning)
 
 rmsnorm_status rmsnorm_tuning_save(const rmsnorm_tuning *tuning)
 {
+    RMSNORM_CHECK(tuning != NULL, RMSNORM_INVALID_ARGUMENT, "rmsnorm_tuning_save: tuning is NULL");
     int reason = make_folders(tuning->path);
     if (reason == 0) {
         reason = replace_file(tuning);

@@ -211,12 +211,104 @@ static void test_broken_files(void **state)
     assert_int_equal(rmdir(folder), 0);
 }
 
+/* The table's only entry, for the class "c"; gives whether it is found, and then that it is whole. */
+static bool finds(const char *entry, rmsnorm_tuning_choice *choice)
+{
+    const rmsnorm_adapter adapter = {
+        .name = "a", .backend = "b", .driver = "d", .profile = {.shader_f16 = true, .subgroups = true}};
+    char text[1024];
+    rmsnorm_tuning *tuning;
+    (void)snprintf(text, sizeof text, "{\"adapters\": {\"a, b, 00000000:00000000, d\": {\"c\": %s}}}", entry);
+    write_text(path, text);
+    memset(choice, '?', sizeof *choice);
+    gpu_must(rmsnorm_tuning_open(path, &tuning));
+    const bool found = rmsnorm_tuning_find(tuning, &adapter, "c", choice);
+    rmsnorm_tuning_close(tuning);
+    if (!found) {
+        assert_int_equal(choice->variant[0], '?');
+    }
+    return found;
+}
+
+#define LETTERS_31 "abcdefghijklmnopqrstuvwxyzabcde"
+#define LETTERS_63 LETTERS_31 LETTERS_31 "a"
+
+/* What a cut name would say, another variant may be called. */
+static void test_an_entry_that_is_no_choice_is_not_there(void **state)
+{
+    (void)state;
+    rmsnorm_tuning_choice choice;
+    assert_true(
+        finds("{\"variant\": \"" LETTERS_63 "\", \"tunables\": {\"" LETTERS_31 "\": 7}, \"seconds\": 0.5}", &choice));
+    assert_string_equal(choice.variant, LETTERS_63);
+    assert_int_equal(choice.tunable_count, 1);
+    assert_string_equal(choice.tunables[0].name, LETTERS_31);
+    assert_int_equal(choice.tunables[0].value, 7);
+    assert_true(choice.seconds == 0.5 && choice.default_seconds == 0);
+    assert_true(finds("{}", &choice));
+    assert_true(choice.variant[0] == '\0' && choice.tunable_count == 0);
+    static const char *const others[] = {
+        "{\"variant\": \"" LETTERS_63 "b\"}",
+        "{\"tunables\": {\"" LETTERS_31 "f\": 1}}",
+        "{\"tunables\": {\"a\":1, \"b\":1, \"c\":1, \"d\":1, \"e\":1, \"f\":1, \"g\":1, \"h\":1, \"i\":1}}",
+        "{\"tunables\": {\"a\": 1.5}}",
+        "{\"tunables\": [1]}",
+        "{\"variant\": 1}",
+        "[]",
+        "7",
+    };
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
+        assert_false(finds(others[i], &choice));
+    }
+    assert_int_equal(unlink(path), 0);
+}
+
+static void test_arguments(void **state)
+{
+    (void)state;
+    const rmsnorm_adapter adapter = {.name = "a"};
+    const rmsnorm_request request = RMSNORM_REQUEST_INIT;
+    rmsnorm_tuning_choice choice = {.tunable_count = RMSNORM_MAX_TUNABLES + 1};
+    rmsnorm_tuning *tuning;
+    rmsnorm_package *package;
+    char text[192];
+    const rmsnorm_operator *const op = rmsnorm_operator_at(0);
+    gpu_must(rmsnorm_package_open_operator(op->domain, op->name, &package));
+    gpu_must_fail(rmsnorm_tuning_open(path, NULL), RMSNORM_INVALID_ARGUMENT, "NULL", NULL);
+    gpu_must(rmsnorm_tuning_open(path, &tuning));
+    rmsnorm_tuning_close(NULL);
+    assert_null(rmsnorm_tuning_path(NULL));
+    gpu_must_fail(rmsnorm_tuning_class(NULL, &request, text, sizeof text), RMSNORM_INVALID_ARGUMENT, "NULL", NULL);
+    gpu_must_fail(rmsnorm_tuning_class(package, NULL, text, sizeof text), RMSNORM_INVALID_ARGUMENT, "NULL", NULL);
+    gpu_must_fail(rmsnorm_tuning_class(package, &request, NULL, 1), RMSNORM_INVALID_ARGUMENT, "NULL", NULL);
+    gpu_must_fail(rmsnorm_tuning_put(tuning, &adapter, "c", &choice), RMSNORM_INVALID_ARGUMENT, "more than 8", NULL);
+    choice.tunable_count = 0;
+    memset(choice.variant, 'x', sizeof choice.variant);
+    gpu_must_fail(rmsnorm_tuning_put(tuning, &adapter, "c", &choice), RMSNORM_INVALID_ARGUMENT, "without an end", NULL);
+    choice = (rmsnorm_tuning_choice){.variant = "rows"};
+    gpu_must_fail(rmsnorm_tuning_put(NULL, &adapter, "c", &choice), RMSNORM_INVALID_ARGUMENT, "NULL", NULL);
+    gpu_must_fail(rmsnorm_tuning_put(tuning, NULL, "c", &choice), RMSNORM_INVALID_ARGUMENT, "NULL", NULL);
+    gpu_must_fail(rmsnorm_tuning_put(tuning, &adapter, NULL, &choice), RMSNORM_INVALID_ARGUMENT, "NULL", NULL);
+    gpu_must_fail(rmsnorm_tuning_put(tuning, &adapter, "c", NULL), RMSNORM_INVALID_ARGUMENT, "NULL", NULL);
+    gpu_must(rmsnorm_tuning_put(tuning, &adapter, "c", &choice));
+    assert_true(rmsnorm_tuning_find(tuning, &adapter, "c", &choice));
+    assert_false(rmsnorm_tuning_find(NULL, &adapter, "c", &choice));
+    assert_false(rmsnorm_tuning_find(tuning, NULL, "c", &choice));
+    assert_false(rmsnorm_tuning_find(tuning, &adapter, NULL, &choice));
+    assert_false(rmsnorm_tuning_find(tuning, &adapter, "c", NULL));
+    gpu_must_fail(rmsnorm_tuning_save(NULL), RMSNORM_INVALID_ARGUMENT, "NULL", NULL);
+    rmsnorm_tuning_close(tuning);
+    rmsnorm_package_close(package);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_run_takes_the_tuned_variant),
         cmocka_unit_test(test_a_choice_that_has_no_plan_is_passed_over),
         cmocka_unit_test(test_broken_files),
+        cmocka_unit_test(test_an_entry_that_is_no_choice_is_not_there),
+        cmocka_unit_test(test_arguments),
     };
     return cmocka_run_group_tests_name("webgpu_tuning", tests, begin, end);
 }
