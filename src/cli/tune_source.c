@@ -19,6 +19,17 @@ static json_t *load(const rmsnorm_package *package, const char *name)
     return text == NULL ? NULL : json_loadb(text, size, 0, NULL);
 }
 
+/* A name is tried and kept whole or not at all: what is left of a cut one could be another. */
+static int copy_name(const rmsnorm_cli_tune_source *source, const char *name, char *to, size_t size)
+{
+    if (strlen(name) >= size) {
+        return rmsnorm_cli_fail("%s: the name %.80s is longer than the %zu bytes that a tuning file holds",
+                                source->info.name, name, size - 1);
+    }
+    (void)snprintf(to, size, "%s", name);
+    return RMSNORM_CLI_DONE;
+}
+
 static int read_knob(rmsnorm_cli_tune_source *source, const char *name, const json_t *tunable, const json_t *tried)
 {
     if (source->knob_count == RMSNORM_MAX_TUNABLES || tunable == NULL) {
@@ -28,7 +39,9 @@ static int read_knob(rmsnorm_cli_tune_source *source, const char *name, const js
     rmsnorm_cli_tune_knob *const knob = &source->knobs[source->knob_count++];
     size_t i;
     const json_t *value;
-    (void)snprintf(knob->name, sizeof knob->name, "%s", name);
+    if (copy_name(source, name, knob->name, sizeof knob->name) != RMSNORM_CLI_DONE) {
+        return RMSNORM_CLI_BAD;
+    }
     knob->standard = json_integer_value(json_object_get(tunable, "default"));
     json_array_foreach(tried, i, value)
     {
@@ -46,8 +59,10 @@ static int read_space(rmsnorm_cli_tune_source *source, const json_t *manifest, j
     json_array_foreach(json_object_get(manifest, "variants"), i, variant)
     {
         const char *const name = json_string_value(json_object_get(variant, "name"));
-        if (name != NULL && source->variant_count < RMSNORM_CLI_TUNE_VARIANTS) {
-            (void)snprintf(source->variants[source->variant_count++], sizeof source->variants[0], "%s", name);
+        if (name != NULL && source->variant_count < RMSNORM_CLI_TUNE_VARIANTS &&
+            copy_name(source, name, source->variants[source->variant_count++], sizeof source->variants[0]) !=
+                RMSNORM_CLI_DONE) {
+            return RMSNORM_CLI_BAD;
         }
     }
     const json_t *const tunables = json_object_get(manifest, "tunables");

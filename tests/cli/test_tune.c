@@ -80,6 +80,18 @@ static void a_wrong_default_is_an_answer(void **state)
     assert_false(exists("off.json"));
 }
 
+/* A name that a tuning file cannot hold is not cut to another one. */
+static void a_name_too_long_is_refused(void **state)
+{
+    (void)state;
+    DONE("cp -r s long && sed -i 's/WORKGROUP_SIZE/WORKGROUP_SIZE_OF_A_NAME_WITHOUT_AN_END/' "
+         "long/build/webgpu/manifest.json long/build/webgpu/bench.json && rmsnorm package build long >build.txt");
+    REFUSED(TUNE "long", "WORKGROUP_SIZE_OF_A_NAME_WITHOUT_AN_END is longer than the 31 bytes");
+    DONE("cp -r s longer && sed -i \"s/\\\"name\\\": \\\"rows\\\"/\\\"name\\\": \\\"$(printf 'r%.0s' $(seq 64))\\\"/\" "
+         "longer/build/webgpu/manifest.json && rmsnorm package build longer >build.txt");
+    REFUSED(TUNE "longer", "rrrr is longer than the 63 bytes");
+}
+
 static void wrong_words_and_files_are_refused(void **state)
 {
     (void)state;
@@ -122,9 +134,10 @@ static void a_case_is_timed_on_a_device(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_there_is_not_tried_again),  cmocka_unit_test(other_shapes_take_the_place_of_the_cases),
-        cmocka_unit_test(a_wrong_candidate_is_thrown_out),   cmocka_unit_test(a_wrong_default_is_an_answer),
-        cmocka_unit_test(wrong_words_and_files_are_refused), cmocka_unit_test(a_case_is_timed_on_a_device),
+        cmocka_unit_test(what_is_there_is_not_tried_again), cmocka_unit_test(other_shapes_take_the_place_of_the_cases),
+        cmocka_unit_test(a_wrong_candidate_is_thrown_out),  cmocka_unit_test(a_wrong_default_is_an_answer),
+        cmocka_unit_test(a_name_too_long_is_refused),       cmocka_unit_test(wrong_words_and_files_are_refused),
+        cmocka_unit_test(a_case_is_timed_on_a_device),
     };
     return cmocka_run_group_tests_name("tune", tests, begin, folder_remove);
 }
