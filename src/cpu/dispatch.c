@@ -93,6 +93,7 @@ const char *rmsnorm_isa_name(rmsnorm_isa isa)
 
 rmsnorm_status rmsnorm_isa_from_name(const char *name, rmsnorm_isa *isa)
 {
+    RMSNORM_CHECK(isa != NULL, RMSNORM_INVALID_ARGUMENT, "rmsnorm_isa_from_name: isa is NULL");
     for (int i = 0; name != NULL && i < RMSNORM_ISA_COUNT; i++) {
         if (strcmp(name, isa_names[i]) == 0) {
             *isa = (rmsnorm_isa)i;
@@ -189,6 +190,7 @@ static rmsnorm_status select_isa(rmsnorm_isa max_isa, int *index)
 rmsnorm_status rmsnorm_isa_in_use(rmsnorm_isa max_isa, rmsnorm_isa *isa)
 {
     int index;
+    RMSNORM_CHECK(isa != NULL, RMSNORM_INVALID_ARGUMENT, "rmsnorm_isa_in_use: isa is NULL");
     RMSNORM_TRY(select_isa(max_isa, &index));
     *isa = compiled[index].isa;
     return RMSNORM_OK;

@@ -40,8 +40,18 @@ static void the_best_that_runs_below_both_limits(void **state)
     }
 }
 
+static void nowhere_to_write_is_refused(void **state)
+{
+    (void)state;
+    assert_int_equal(rmsnorm_isa_from_name("scalar", NULL), RMSNORM_INVALID_ARGUMENT);
+    assert_string_equal(rmsnorm_last_error(), "rmsnorm_isa_from_name: isa is NULL");
+    assert_int_equal(rmsnorm_isa_in_use(RMSNORM_ISA_AUTO, NULL), RMSNORM_INVALID_ARGUMENT);
+    assert_string_equal(rmsnorm_last_error(), "rmsnorm_isa_in_use: isa is NULL");
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(the_best_that_runs_below_both_limits)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(the_best_that_runs_below_both_limits),
+                                       cmocka_unit_test(nowhere_to_write_is_refused)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
