@@ -161,6 +161,37 @@ static OrtStatus *add_plan(claim *c, const rmsnorm_ir_node *node, const char *na
     return good ? NULL : no_memory(c);
 }
 
+/* ---- Float16 that the runtime has in float --------------------------------------------------- */
+
+/* Arithmetic beside norms that the runtime's CPU provider has no float16 kernel for: it runs in float there, and between two
+ * such nodes no cast is left. */
+static bool runs_in_float(const claim *c, size_t index)
+{
+    static const char *const types[] = {"Add", "Mul", "MatMul"};
+    const rmsnorm_ir_node *const node = rmsnorm_ir_node_at(c->graph.ir, index);
+    bool found = false;
+    for (size_t i = 0; i < sizeof types / sizeof types[0]; i++) {
+        found = found || strcmp(node->op_type, types[i]) == 0;
+    }
+    return found && node->domain[0] == '\0' && !node->function;
+}
+
+/* Whether a float16 norm that the runtime has no kernel for has nothing but such nodes around it: the runtime runs it in float
+ * without a cast, here it would take two. */
+static bool is_float_around(const claim *c, const rmsnorm_ir_node *node)
+{
+    const rmsnorm_ir_value *const x = rmsnorm_ir_value_at(c->graph.ir, node->inputs[0]);
+    const rmsnorm_ir_value *const y = rmsnorm_ir_value_at(c->graph.ir, node->outputs[0]);
+    bool all = x->type.dtype == RMSNORM_FLOAT16 && y->type.dtype == RMSNORM_FLOAT16 && !y->output &&
+               x->maker != RMSNORM_NO_INDEX && runs_in_float(c, x->maker);
+    for (size_t i = 0; all && i < y->user_count; i++) {
+        all = runs_in_float(c, y->users[i]);
+    }
+    return all;
+}
+
+#define FLOAT_AROUND "the runtime has float16 around it in float"
+
 /* ---- Fused nodes ----------------------------------------------------------------------------- */
 
 static bool is_inside(const claim *c, size_t origin, size_t made)
@@ -260,33 +291,6 @@ static bool has_disabled(const claim *c, const rmsnorm_operator *op)
     return disabled;
 }
 
-/* Arithmetic beside norms that the runtime's CPU provider has no float16 kernel for: it runs in float there, and between two
- * such nodes no cast is left. */
-static bool runs_in_float(const claim *c, size_t index)
-{
-    static const char *const types[] = {"Add", "Mul", "MatMul"};
-    const rmsnorm_ir_node *const node = rmsnorm_ir_node_at(c->graph.ir, index);
-    bool found = false;
-    for (size_t i = 0; i < sizeof types / sizeof types[0]; i++) {
-        found = found || strcmp(node->op_type, types[i]) == 0;
-    }
-    return found && node->domain[0] == '\0' && !node->function;
-}
-
-/* Whether a float16 chain has nothing but such nodes around it: by the runtime it is run in float without a cast, here it would take
- * two. */
-static bool is_float_around(const claim *c, const rmsnorm_ir_node *made)
-{
-    const rmsnorm_ir_value *const x = rmsnorm_ir_value_at(c->graph.ir, made->inputs[0]);
-    const rmsnorm_ir_value *const y = rmsnorm_ir_value_at(c->graph.ir, made->outputs[0]);
-    bool all = x->type.dtype == RMSNORM_FLOAT16 && y->type.dtype == RMSNORM_FLOAT16 && !y->output &&
-               x->maker != RMSNORM_NO_INDEX && runs_in_float(c, x->maker);
-    for (size_t i = 0; all && i < y->user_count; i++) {
-        all = runs_in_float(c, y->users[i]);
-    }
-    return all;
-}
-
 /* Why a made node does not take the place of its group; NULL: it does. */
 static const char *refusal_of(const claim *c, const rmsnorm_ir_node *node, const rmsnorm_operator *op,
                               const rmsnorm_attributes *attributes)
@@ -294,7 +298,7 @@ static const char *refusal_of(const claim *c, const rmsnorm_ir_node *node, const
     return !is_wanted(c, node)        ? "nothing uses the result"
            : has_disabled(c, op)      ? "the operator is disabled"
            : !gets_inputs(c, node)    ? "a cast that would go is used elsewhere too"
-           : is_float_around(c, node) ? "the runtime has float16 around them in float"
+           : is_float_around(c, node) ? FLOAT_AROUND
                                       : refuse_call(c, node, op, attributes);
 }
 
@@ -409,6 +413,10 @@ static OrtStatus *claim_node(claim *c, size_t index)
     }
     if (is_disabled(c, op)) {
         tell(c, "rmsnorm: leaves %s \"%s\": the operator is disabled", op->name, node->name);
+        return NULL;
+    }
+    if (op->kind == RMSNORM_RMS_NORMALIZATION && is_float_around(c, node)) {
+        tell(c, "rmsnorm: leaves %s \"%s\": " FLOAT_AROUND, op->name, node->name);
         return NULL;
     }
     if (kernel != NULL) {

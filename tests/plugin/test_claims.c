@@ -652,11 +652,29 @@ static void check_claimed(random_model *m, const step *s, const outcome *alone, 
     }
 }
 
+/* Amid additions alone, which the runtime has in float where they are float16, and the norm between them as well. */
+static bool is_amid_additions(const random_model *m, const step *s)
+{
+    const value *const x = &m->values[s->inputs[0]], *const y = &m->values[s->outputs[0]];
+    bool before = false, after = !y->exposed;
+    for (size_t i = 0; i < m->step_count; i++) {
+        const step *const other = &m->steps[i];
+        for (size_t j = 0; j < other->output_count; j++) {
+            before = before || (other->op == NULL && other->outputs[j] == s->inputs[0]);
+        }
+        for (size_t j = 0; j < other->input_count; j++) {
+            after = after && (other->op == NULL || other->inputs[j] != s->outputs[0]);
+        }
+    }
+    return s->op->kind == RMSNORM_RMS_NORMALIZATION && x->tensor.dtype == RMSNORM_FLOAT16 &&
+           y->tensor.dtype == RMSNORM_FLOAT16 && before && after;
+}
+
 /* Left alone: for a reason. */
 static void check_left(random_model *m, const step *s, const outcome *with)
 {
     rmsnorm_tensor results[SLOTS];
-    if (!with->ran || is_disabled(m, s) || !knows_inputs(m, s)) {
+    if (!with->ran || is_disabled(m, s) || is_amid_additions(m, s) || !knows_inputs(m, s)) {
         return;
     }
     if (compute(m, s, results)) {
