@@ -18,7 +18,7 @@ static OrtStatus *read_input(plugin_call *c, size_t slot)
     const plugin_kernel *const kernel = c->kernel;
     rmsnorm_tensor *const tensor = &c->tensors[0][slot];
     const OrtValue *value;
-    if (kernel->constants[slot].data != NULL) {
+    if (kernel->inputs[slot] == PLUGIN_CONSTANT) {
         c->inputs[slot] = &kernel->constants[slot];
         return NULL;
     }
@@ -290,17 +290,17 @@ OrtStatus *plugin_kernel_invoke(const plugin_kernel *kernel, OrtKernelContext *c
     const OrtValue *inputs[PLUGIN_SLOTS] = {NULL};
     OrtValue *outputs[PLUGIN_SLOTS] = {NULL};
     size_t input_count = 0, output_count = 0;
-    for (size_t i = 0; i < kernel->input_count; i++) {
+    for (size_t i = 0; i < kernel->input_count; i++) { /* a node as it stands: slots are indices */
         if (c.inputs[i] != NULL) {
-            PLUGIN_TRY(kernel->api->KernelContext_GetInput(context, kernel->inputs[i], &inputs[i]));
+            PLUGIN_TRY(kernel->api->KernelContext_GetInput(context, i, &inputs[i]));
             input_count = i + 1;
         }
     }
     for (size_t i = 0; i < kernel->output_count; i++) {
         const rmsnorm_tensor *const tensor = &c.tensors[1][i];
         if (c.outputs[i] != NULL) {
-            PLUGIN_TRY(kernel->api->KernelContext_GetOutput(context, kernel->outputs[i], tensor->dims,
-                                                            (size_t)tensor->rank, &outputs[i]));
+            PLUGIN_TRY(
+                kernel->api->KernelContext_GetOutput(context, i, tensor->dims, (size_t)tensor->rank, &outputs[i]));
             output_count = i + 1;
         }
     }

@@ -106,23 +106,26 @@ static bool may_compile(const claim *c)
 /* ---- Plans ----------------------------------------------------------------------------------- */
 
 /* A value of the graph by its name; a constant that the rewriter made by what it holds. */
-static bool plan_input(const claim *c, size_t index, char **name, rmsnorm_tensor *constant)
+static bool plan_input(const claim *c, size_t index, plugin_plan *plan, size_t slot)
 {
+    rmsnorm_tensor *const constant = &plan->kernel.constants[slot];
     if (index == RMSNORM_NO_INDEX) {
         return true;
     }
     const rmsnorm_ir_value *const value = rmsnorm_ir_value_at(c->graph.ir, index);
     if (!value->made || value->maker != RMSNORM_NO_INDEX) {
-        *name = strdup(value->name);
-        return *name != NULL;
+        plan->inputs[slot] = strdup(value->name);
+        return plan->inputs[slot] != NULL;
     }
     const size_t size = (size_t)rmsnorm_tensor_count(&value->type) * rmsnorm_dtype_size(value->type.dtype);
     *constant = value->type;
     constant->data = malloc(size != 0 ? size : 1);
-    if (constant->data != NULL) {
-        memcpy(constant->data, value->type.data, size);
+    if (constant->data == NULL) {
+        return false;
     }
-    return constant->data != NULL;
+    memcpy(constant->data, value->type.data, size);
+    plan->kernel.inputs[slot] = PLUGIN_CONSTANT;
+    return true;
 }
 
 static plugin_plan *new_plan(claim *c)
@@ -151,7 +154,7 @@ static OrtStatus *add_plan(claim *c, const rmsnorm_ir_node *node, const char *na
     for (size_t i = 0; i < PLUGIN_SLOTS; i++) {
         kernel->inputs[i] = kernel->outputs[i] = PLUGIN_OMITTED;
         if (i < node->input_count) {
-            good = good && plan_input(c, node->inputs[i], &plan->inputs[i], &kernel->constants[i]);
+            good = good && plan_input(c, node->inputs[i], plan, i);
         }
         if (i < node->output_count && node->outputs[i] != RMSNORM_NO_INDEX) {
             plan->outputs[i] = strdup(rmsnorm_ir_value_at(c->graph.ir, node->outputs[i])->name);

@@ -78,8 +78,8 @@ static bool bind(plugin_plan *plan, const names *inputs, const names *outputs, p
     bool whole = true;
     *kernel = plan->kernel;
     for (size_t i = 0; i < PLUGIN_SLOTS; i++) {
-        plan->kernel.constants[i].data = NULL;
-        kernel->inputs[i] = find(inputs, plan->inputs[i]);
+        plan->kernel.inputs[i] = PLUGIN_OMITTED;
+        kernel->inputs[i] = kernel->inputs[i] == PLUGIN_CONSTANT ? PLUGIN_CONSTANT : find(inputs, plan->inputs[i]);
         kernel->outputs[i] = find(outputs, plan->outputs[i]);
         whole = whole && (plan->inputs[i] == NULL || kernel->inputs[i] != PLUGIN_OMITTED);
     }

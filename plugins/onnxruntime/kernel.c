@@ -44,7 +44,9 @@ void plugin_kernel_init(plugin_kernel *kernel, const plugin_runtime *runtime, co
 void plugin_kernel_finish(plugin_kernel *kernel)
 {
     for (size_t i = 0; i < PLUGIN_SLOTS; i++) {
-        free(kernel->constants[i].data);
+        if (kernel->inputs[i] == PLUGIN_CONSTANT) {
+            free(kernel->constants[i].data);
+        }
     }
 }
 
@@ -136,8 +138,8 @@ OrtStatus *plugin_kernel_read_slots(plugin_kernel *kernel, const OrtKernelInfo *
         kernel->outputs[i] = i < output_count ? kernel->outputs[i] : PLUGIN_OMITTED;
         if (kernel->inputs[i] != PLUGIN_OMITTED &&
             plugin_passed(api, api->KernelInfoGetConstantInput_tensor(info, i, &constant, &value)) && constant != 0 &&
-            !plugin_passed(api, plugin_tensor_read(kernel, value, &kernel->constants[i]))) {
-            kernel->constants[i].data = NULL; /* as one of too many dims: its run says so */
+            plugin_passed(api, plugin_tensor_read(kernel, value, &kernel->constants[i]))) {
+            kernel->inputs[i] = PLUGIN_CONSTANT; /* one of too many dims is left: its run says so */
         }
     }
     return NULL;

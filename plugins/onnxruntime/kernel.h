@@ -6,7 +6,8 @@
 
 enum { PLUGIN_SLOTS = 4 };
 
-#define PLUGIN_OMITTED SIZE_MAX /* no index */
+#define PLUGIN_OMITTED SIZE_MAX        /* no index */
+#define PLUGIN_CONSTANT (SIZE_MAX - 1) /* an input that no run changes */
 
 typedef struct plugin_options {
     size_t threads; /* that a call is cut for: cores, or what the option says. The session's own pool runs the tasks */
@@ -23,13 +24,13 @@ typedef struct plugin_kernel {
     plugin_options options;
     const rmsnorm_operator *op;
     rmsnorm_attributes attributes;
-    size_t inputs[PLUGIN_SLOTS]; /* of each slot, its index in the runtime's context; PLUGIN_OMITTED: none */
+    size_t inputs[PLUGIN_SLOTS]; /* of each slot, its index in the runtime's context, or one of the two above */
     size_t input_count;
     size_t outputs[PLUGIN_SLOTS];
     size_t output_count;
-    rmsnorm_tensor constants[PLUGIN_SLOTS]; /* of inputs that no run changes; else no data */
+    bool fused; /* stands for several of the model's nodes, which take more shapes than it does */
+    rmsnorm_tensor constants[PLUGIN_SLOTS]; /* where inputs say so */
     char name[128];                         /* the node's, for sentences */
-    bool fused;                             /* stands for several of the model's, which take more shapes than it does */
 } plugin_kernel;
 
 /* Slots are indices, as in a node that was not fused. */
