@@ -18,7 +18,7 @@ void plugin_claim_tell(const plugin_claiming *c, const char *format, ...)
         va_start(arguments, format);
         vsnprintf(text, sizeof text, format, arguments);
         va_end(arguments);
-        status = api->Logger_LogMessage(c->provider->logger, level, text, "rmsnorm", __LINE__, __func__);
+        status = api->Logger_LogMessage(c->provider->logger, level, text, "rmsnorm", 0, "claim");
     }
     if (status != NULL) {
         api->ReleaseStatus(status);
