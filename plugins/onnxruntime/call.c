@@ -30,7 +30,7 @@ static OrtStatus *read_input(plugin_call *c, size_t slot)
         return NULL;
     }
     c->inputs[slot] = tensor;
-    return plugin_tensor_read(kernel, value, tensor);
+    return plugin_tensor_read(kernel, slot, value, tensor);
 }
 
 /* Types and shapes of the results. Where the input is as it has to be they follow from it in a few steps; rmsnorm_run checks them
@@ -75,7 +75,11 @@ OrtStatus *plugin_call_output(plugin_call *c, size_t slot)
     OrtValue *value;
     PLUGIN_TRY(
         api->KernelContext_GetOutput(c->context, c->kernel->outputs[slot], tensor->dims, (size_t)tensor->rank, &value));
-    return value != NULL ? api->GetTensorMutableData(value, &tensor->data) : NULL;
+    if (value == NULL) {
+        c->outputs[slot] = NULL;
+        return NULL;
+    }
+    return api->GetTensorMutableData(value, &tensor->data);
 }
 
 /* The runtime's pool as a runner. It refuses before it has begun, or not at all. */

@@ -13,7 +13,7 @@ typedef struct plugin_call {
         tensors[2][PLUGIN_SLOTS]; /* inputs, outputs; not initialized: two kilobytes would show in a call's time */
 } plugin_call;
 
-/* Memory for a result that is wanted, by the shape that its tensor has. */
+/* Memory for a result, by the shape that its tensor has; one that is not wanted after all is omitted from then on. */
 OrtStatus *plugin_call_output(plugin_call *c, size_t slot);
 
 /* Whether no result touches an input or another result. in_place: but for one that lies exactly where an input of rows does.

@@ -162,6 +162,17 @@ static OrtStatus *refuse_node(plugin_claiming *c, const rmsnorm_ir_node *node, c
                : plugin_claim_no_memory(c);
 }
 
+/* A scale of one row's length: in 1.23 the runtime's own kernel takes no other. */
+static bool has_plain_scale(const plugin_claiming *c, const rmsnorm_ir_node *node, const rmsnorm_attributes *attributes)
+{
+    const rmsnorm_ir_value *const x = rmsnorm_ir_value_at(c->graph.ir, node->inputs[0]);
+    const rmsnorm_ir_value *const scale = rmsnorm_ir_value_at(c->graph.ir, node->inputs[1]);
+    const int32_t last = x->type.rank - 1;
+    return !x->open && !scale->open && scale->type.rank == 1 && last >= 0 &&
+           (attributes->axis == -1 || attributes->axis == last) && scale->type.dims[0] > 0 &&
+           scale->type.dims[0] == x->type.dims[last];
+}
+
 static OrtStatus *claim_node(plugin_claiming *c, size_t index)
 {
     const rmsnorm_ir_node *const node = rmsnorm_ir_node_at(c->graph.ir, index);
@@ -194,7 +205,8 @@ static OrtStatus *claim_node(plugin_claiming *c, size_t index)
         plugin_claim_tell(c, "rmsnorm: leaves %s \"%s\": the operator is disabled", op->name, node->name);
         return NULL;
     }
-    if (op->kind == RMSNORM_RMS_NORMALIZATION && plugin_claim_is_float_around(c, node)) {
+    if (op->kind == RMSNORM_RMS_NORMALIZATION && has_plain_scale(c, node, &attributes) &&
+        plugin_claim_is_float_around(c, node)) {
         plugin_claim_tell(c, "rmsnorm: leaves %s \"%s\": " PLUGIN_FLOAT_AROUND, op->name, node->name);
         return NULL;
     }

@@ -13,6 +13,7 @@ static bool plan_input(const plugin_claiming *c, size_t index, plugin_plan *plan
         return true;
     }
     const rmsnorm_ir_value *const value = rmsnorm_ir_value_at(c->graph.ir, index);
+    plan->kernel.types[slot] = value->type.dtype;
     if (!value->made || value->maker != RMSNORM_NO_INDEX) {
         plan->inputs[slot] = strdup(value->name);
         return plan->inputs[slot] != NULL;

@@ -165,8 +165,11 @@ static void infer_shapes(const plugin_custom_op *custom, OrtShapeInferContext *c
     for (size_t i = 0; i < output_count; i++) {
         outputs[i] = &tensors[1][i];
     }
-    if (rmsnorm_infer(op, &attributes, inputs, op->input_count, outputs, output_count, NULL) == RMSNORM_OK) {
-        for (size_t i = 0; i < output_count; i++) {
+    const bool inferred =
+        rmsnorm_infer(op, &attributes, inputs, op->input_count, outputs, output_count, NULL) == RMSNORM_OK;
+    for (size_t i = 0; inferred && i < output_count; i++) {
+        if (outputs[i]->rank >= 0 ||
+            is_statistic(op, i)) { /* the others' type is said already, and no shape would be a scalar's */
             (void)plugin_passed(api, set_output(api, context, i, outputs[i]));
         }
     }

@@ -11,24 +11,6 @@ typedef struct custom_kernel {
     OrtOp *other; /* the runtime's own, for what the contract refuses; NULL: not needed */
 } custom_kernel;
 
-/* Of an input or output; false where it is omitted. */
-static bool read_type(const OrtApi *api, const OrtKernelInfo *info, bool output, size_t index, rmsnorm_dtype *dtype)
-{
-    OrtTypeInfo *type = NULL;
-    const OrtTensorTypeAndShapeInfo *tensor = NULL;
-    enum ONNXTensorElementDataType element = ONNX_TENSOR_ELEMENT_DATA_TYPE_UNDEFINED;
-    if (!plugin_passed(api, output ? api->KernelInfo_GetOutputTypeInfo(info, index, &type)
-                                   : api->KernelInfo_GetInputTypeInfo(info, index, &type)) ||
-        type == NULL) {
-        return false;
-    }
-    const bool known = plugin_passed(api, api->CastTypeInfoToTensorInfo(type, &tensor)) && tensor != NULL &&
-                       plugin_passed(api, api->GetTensorElementType(tensor, &element));
-    api->ReleaseTypeInfo(type);
-    *dtype = (rmsnorm_dtype)element;
-    return known && element != ONNX_TENSOR_ELEMENT_DATA_TYPE_UNDEFINED;
-}
-
 /* Refuses types that the contract does not take, and results of other types than it gives: memory is made by what the runtime has
  * inferred, and it infers that statistics are float. */
 static OrtStatus *check_types(const plugin_kernel *kernel, const OrtKernelInfo *info)
@@ -36,9 +18,9 @@ static OrtStatus *check_types(const plugin_kernel *kernel, const OrtKernelInfo *
     rmsnorm_tensor tensors[2][PLUGIN_SLOTS] = {0};
     const rmsnorm_tensor *inputs[PLUGIN_SLOTS] = {NULL};
     rmsnorm_tensor *outputs[PLUGIN_SLOTS] = {NULL};
-    for (size_t i = 0; i < kernel->input_count && kernel->inputs[i] != PLUGIN_OMITTED; i++) {
-        tensors[0][i].rank = RMSNORM_UNKNOWN;
-        inputs[i] = read_type(kernel->api, info, false, i, &tensors[0][i].dtype) ? &tensors[0][i] : NULL;
+    for (size_t i = 0; i < kernel->input_count; i++) {
+        tensors[0][i] = (rmsnorm_tensor){.dtype = kernel->types[i], .rank = RMSNORM_UNKNOWN};
+        inputs[i] = kernel->types[i] != RMSNORM_UNDEFINED ? &tensors[0][i] : NULL;
     }
     for (size_t i = 0; i < kernel->output_count; i++) {
         outputs[i] = i == 0 || kernel->outputs[i] != PLUGIN_OMITTED ? &tensors[1][i] : NULL;
@@ -48,9 +30,10 @@ static OrtStatus *check_types(const plugin_kernel *kernel, const OrtKernelInfo *
     if (status != RMSNORM_OK) {
         return plugin_kernel_refuse(kernel, status);
     }
-    for (size_t i = 0; i < kernel->output_count && kernel->outputs[i] != PLUGIN_OMITTED; i++) {
+    for (size_t i = 0; i < kernel->output_count; i++) {
         rmsnorm_dtype dtype;
-        if (read_type(kernel->api, info, true, i, &dtype) && dtype != tensors[1][i].dtype) {
+        if (kernel->outputs[i] != PLUGIN_OMITTED && plugin_kernel_type(kernel->api, info, true, i, &dtype) &&
+            dtype != tensors[1][i].dtype) {
             return plugin_fail(kernel->api, ORT_INVALID_ARGUMENT,
                                "node \"%s\": %s: the model or ONNX Runtime says that %s is %s; it is %s", kernel->name,
                                kernel->op->name, kernel->op->outputs[i].name, rmsnorm_dtype_name(dtype),
@@ -92,7 +75,7 @@ static OrtOp *find_other(const plugin_kernel *kernel, const OrtKernelInfo *info)
     size_t inputs, outputs;
     for (size_t i = 0; i < 2; i++) {
         rmsnorm_dtype dtype;
-        if (!read_type(api, info, false, i, &dtype)) {
+        if (!plugin_kernel_type(api, info, false, i, &dtype)) {
             return NULL;
         }
         types[i] = (ONNXTensorElementDataType)dtype;

@@ -103,26 +103,83 @@ static OrtStatus *read_shape(const plugin_kernel *kernel, const OrtValue *value,
     return NULL;
 }
 
-OrtStatus *plugin_tensor_read(const plugin_kernel *kernel, const OrtValue *value, rmsnorm_tensor *tensor)
+OrtStatus *plugin_tensor_read(const plugin_kernel *kernel, size_t slot, const OrtValue *value, rmsnorm_tensor *tensor)
 {
     static const double nothing; /* where a tensor without elements points to */
     const void *data;
     PLUGIN_TRY(kernel->api->GetTensorData(value, &data));
     tensor->data = data != NULL ? (void *)data : (void *)&nothing;
     tensor->row_stride = 0;
-    return read_shape(kernel, value, tensor);
+    PLUGIN_TRY(read_shape(kernel, value, tensor));
+    return kernel->types[slot] == RMSNORM_UNDEFINED || kernel->types[slot] == tensor->dtype
+               ? NULL
+               : plugin_fail(kernel->api, ORT_INVALID_ARGUMENT,
+                             "node \"%s\": %s: %s is %s; the model says that it is %s", kernel->name, kernel->op->name,
+                             kernel->op->inputs[slot].name, rmsnorm_dtype_name(tensor->dtype),
+                             rmsnorm_dtype_name(kernel->types[slot]));
 }
 
 /* ---- From the runtime's node ----------------------------------------------------------------- */
 
-rmsnorm_status plugin_kernel_read(plugin_kernel *kernel, const OrtKernelInfo *info)
+/* A long one is cut. */
+static void read_name(plugin_kernel *kernel, const OrtKernelInfo *info)
 {
     const OrtApi *const api = kernel->api;
     size_t size = sizeof kernel->name;
-    if (!plugin_passed(api, api->KernelInfo_GetNodeName(info, kernel->name, &size))) {
-        kernel->name[0] = '\0';
+    if (plugin_passed(api, api->KernelInfo_GetNodeName(info, kernel->name, &size))) {
+        return;
     }
+    char *const whole = malloc(size);
+    kernel->name[0] = '\0';
+    if (whole != NULL && plugin_passed(api, api->KernelInfo_GetNodeName(info, whole, &size))) {
+        snprintf(kernel->name, sizeof kernel->name, "%.*s...", (int)sizeof kernel->name - 4, whole);
+    }
+    free(whole);
+}
+
+rmsnorm_status plugin_kernel_read(plugin_kernel *kernel, const OrtKernelInfo *info)
+{
+    const OrtApi *const api = kernel->api;
+    read_name(kernel, info);
     return plugin_attributes_read(api, kernel->op, plugin_attribute_of_kernel, info, &kernel->attributes);
+}
+
+bool plugin_kernel_type(const OrtApi *api, const OrtKernelInfo *info, bool output, size_t index, rmsnorm_dtype *dtype)
+{
+    OrtTypeInfo *type = NULL;
+    const OrtTensorTypeAndShapeInfo *tensor = NULL;
+    enum ONNXTensorElementDataType element = ONNX_TENSOR_ELEMENT_DATA_TYPE_UNDEFINED;
+    if (!plugin_passed(api, output ? api->KernelInfo_GetOutputTypeInfo(info, index, &type)
+                                   : api->KernelInfo_GetInputTypeInfo(info, index, &type)) ||
+        type == NULL) {
+        return false;
+    }
+    const bool known = plugin_passed(api, api->CastTypeInfoToTensorInfo(type, &tensor)) && tensor != NULL &&
+                       plugin_passed(api, api->GetTensorElementType(tensor, &element));
+    api->ReleaseTypeInfo(type);
+    *dtype = (rmsnorm_dtype)element;
+    return known && element != ONNX_TENSOR_ELEMENT_DATA_TYPE_UNDEFINED;
+}
+
+static OrtStatus *read_constant(plugin_kernel *kernel, const OrtKernelInfo *info, size_t slot)
+{
+    const OrtApi *const api = kernel->api;
+    int constant = 0;
+    const OrtValue *value = NULL;
+    if (!plugin_passed(api, api->KernelInfoGetConstantInput_tensor(info, slot, &constant, &value)) || constant == 0) {
+        return NULL;
+    }
+    kernel->inputs[slot] = PLUGIN_CONSTANT;
+    return plugin_tensor_read(kernel, slot, value, &kernel->constants[slot]);
+}
+
+/* Left out, or left out by an empty name before one that is there. */
+static bool has_output(const plugin_kernel *kernel, const OrtKernelInfo *info, size_t slot)
+{
+    char name[2];
+    size_t size = sizeof name;
+    OrtStatus *const status = kernel->api->KernelInfo_GetOutputName(info, slot, name, &size);
+    return !plugin_passed(kernel->api, status) || name[0] != '\0';
 }
 
 OrtStatus *plugin_kernel_read_slots(plugin_kernel *kernel, const OrtKernelInfo *info)
@@ -132,14 +189,16 @@ OrtStatus *plugin_kernel_read_slots(plugin_kernel *kernel, const OrtKernelInfo *
     PLUGIN_TRY(api->KernelInfo_GetInputCount(info, &input_count));
     PLUGIN_TRY(api->KernelInfo_GetOutputCount(info, &output_count));
     for (size_t i = 0; i < PLUGIN_SLOTS; i++) {
-        int constant = 0;
-        const OrtValue *value = NULL;
-        kernel->inputs[i] = i < input_count ? kernel->inputs[i] : PLUGIN_OMITTED;
-        kernel->outputs[i] = i < output_count ? kernel->outputs[i] : PLUGIN_OMITTED;
-        if (kernel->inputs[i] != PLUGIN_OMITTED &&
-            plugin_passed(api, api->KernelInfoGetConstantInput_tensor(info, i, &constant, &value)) && constant != 0 &&
-            plugin_passed(api, plugin_tensor_read(kernel, value, &kernel->constants[i]))) {
-            kernel->inputs[i] = PLUGIN_CONSTANT; /* one of too many dims is left: its run says so */
+        if (i >= input_count) {
+            kernel->inputs[i] = PLUGIN_OMITTED;
+        } else if (!plugin_kernel_type(api, info, false, i, &kernel->types[i])) {
+            kernel->types[i] = RMSNORM_UNDEFINED;
+        }
+        if (i >= output_count || !has_output(kernel, info, i)) {
+            kernel->outputs[i] = PLUGIN_OMITTED;
+        }
+        if (kernel->inputs[i] != PLUGIN_OMITTED) {
+            PLUGIN_TRY(read_constant(kernel, info, i));
         }
     }
     return NULL;

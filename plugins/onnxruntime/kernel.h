@@ -24,7 +24,8 @@ typedef struct plugin_kernel {
     plugin_options options;
     const rmsnorm_operator *op;
     rmsnorm_attributes attributes;
-    size_t inputs[PLUGIN_SLOTS]; /* of each slot, its index in the runtime's context, or one of the two above */
+    size_t inputs[PLUGIN_SLOTS];       /* of each slot, its index in the runtime's context, or one of the two above */
+    rmsnorm_dtype types[PLUGIN_SLOTS]; /* of the inputs, as the model has it; RMSNORM_UNDEFINED: not said */
     size_t input_count;
     size_t outputs[PLUGIN_SLOTS];
     size_t output_count;
@@ -43,12 +44,16 @@ void plugin_kernel_finish(plugin_kernel *kernel);
  * the sentence is the last error. */
 rmsnorm_status plugin_kernel_read(plugin_kernel *kernel, const OrtKernelInfo *info);
 
-/* Which inputs and outputs that node has, and which inputs are initializers that no run can replace: the session keeps these where
- * they are for as long as it has the kernel. */
+/* Which inputs and outputs that node has, the inputs' types, and which inputs are initializers that no run can replace: the session
+ * keeps these where they are for as long as it has the kernel. */
 OrtStatus *plugin_kernel_read_slots(plugin_kernel *kernel, const OrtKernelInfo *info);
 
-/* What a value of the runtime's holds; its memory stays the value's. A tensor without elements has memory as well. */
-OrtStatus *plugin_tensor_read(const plugin_kernel *kernel, const OrtValue *value, rmsnorm_tensor *tensor);
+/* Of an input or output of that node; false where it is omitted. */
+bool plugin_kernel_type(const OrtApi *api, const OrtKernelInfo *info, bool output, size_t index, rmsnorm_dtype *dtype);
+
+/* What a value of the runtime's holds, as this input; its memory stays the value's. A tensor without elements has memory as well.
+ * One of another type than the model says is refused: a caller's own initializer may be. */
+OrtStatus *plugin_tensor_read(const plugin_kernel *kernel, size_t slot, const OrtValue *value, rmsnorm_tensor *tensor);
 
 OrtStatus *plugin_kernel_run(const plugin_kernel *kernel, OrtKernelContext *context);
 

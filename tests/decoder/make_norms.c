@@ -15,15 +15,17 @@ static const char usage[] =
     "  --dtype NAME           float, float16, bfloat16 or double (float)\n"
     "  --shape ROWSxHIDDEN    of input and output (1x4096); gamma is a weight of the model\n"
     "  --gamma-input          gamma is an input of the model, one for all\n"
+    "  --sum                  the skip operator with its sum, which is the skip of the next one\n"
     "  --nodes N              in a chain, 1 to 100000 (1)\n";
 
-enum { OP = 256, DTYPE, SHAPE, NODES, GAMMA_INPUT, HELP };
+enum { OP = 256, DTYPE, SHAPE, NODES, GAMMA_INPUT, SUM, HELP };
 
 static const struct option long_options[] = {{"op", required_argument, NULL, OP},
                                              {"dtype", required_argument, NULL, DTYPE},
                                              {"shape", required_argument, NULL, SHAPE},
                                              {"nodes", required_argument, NULL, NODES},
                                              {"gamma-input", no_argument, NULL, GAMMA_INPUT},
+                                             {"sum", no_argument, NULL, SUM},
                                              {"help", no_argument, NULL, HELP},
                                              {NULL, 0, NULL, 0}};
 
@@ -31,7 +33,7 @@ typedef struct request {
     const rmsnorm_operator *op;
     rmsnorm_dtype dtype;
     int64_t rows, hidden_size, nodes;
-    bool gamma_input;
+    bool gamma_input, sum;
     const char *output;
 } request;
 
@@ -81,10 +83,25 @@ static bool set_option(int id, const char *value, request *asked)
     case NODES:
         return (read_number(&rest, 100000, &asked->nodes) && *rest == '\0') ||
                refuse("nodes", value, "are whole numbers from 1 to 100000");
-    default: /* GAMMA_INPUT */
-        asked->gamma_input = true;
+    default:
+        *(id == SUM ? &asked->sum : &asked->gamma_input) = true;
         return true;
     }
+}
+
+/* The contract's own sentence about the types. */
+static bool check_types(const request *asked, char why[256])
+{
+    const rmsnorm_tensor rows = {.dtype = asked->dtype, .rank = 2, .dims = {asked->rows, asked->hidden_size}};
+    const rmsnorm_tensor row = {.dtype = asked->dtype, .rank = 1, .dims = {asked->hidden_size}};
+    const rmsnorm_tensor *const inputs[] = {&rows, asked->op->input_count > 2 ? &rows : &row, &row};
+    rmsnorm_attributes attributes;
+    rmsnorm_tensor result = {.rank = 0};
+    rmsnorm_attributes_init(asked->op, &attributes);
+    const bool good = rmsnorm_infer(asked->op, &attributes, inputs, asked->op->input_count > 2 ? 3 : 2,
+                                    (rmsnorm_tensor *[]){&result}, 1, NULL) == RMSNORM_OK;
+    snprintf(why, 256, "%s", good ? "" : rmsnorm_last_error());
+    return good;
 }
 
 static bool write_model(const request *asked, char why[256])
@@ -101,7 +118,7 @@ static bool write_model(const request *asked, char why[256])
         return false;
     }
     onnx_value last = onnx_file_input(file, "input", &rows);
-    const onnx_value added = skip ? onnx_file_input(file, "skip", &rows) : last;
+    onnx_value added = skip ? onnx_file_input(file, "skip", &rows) : last;
     const onnx_value given = asked->gamma_input ? onnx_file_input(file, "gamma", &row) : last;
     for (int64_t i = 0; i < asked->nodes; i++) {
         char name[32];
@@ -113,6 +130,7 @@ static bool write_model(const request *asked, char why[256])
         if (skip) {
             onnx_node_input(file, node, &gamma);
             onnx_node_domain(file, node, asked->op->domain);
+            added = asked->sum ? onnx_node_output(file, node, 3, &rows) : added;
         }
         last = output;
     }
@@ -123,7 +141,7 @@ static bool write_model(const request *asked, char why[256])
 int main(int argc, char **argv)
 {
     request asked = {
-        rmsnorm_operator_find("", "SimplifiedLayerNormalization", 0), RMSNORM_FLOAT, 1, 4096, 1, false, NULL};
+        rmsnorm_operator_find("", "SimplifiedLayerNormalization", 0), RMSNORM_FLOAT, 1, 4096, 1, false, false, NULL};
     char why[256];
     int id;
     while ((id = getopt_long(argc, argv, "o:h", long_options, NULL)) != -1) {
@@ -141,7 +159,7 @@ int main(int argc, char **argv)
         fprintf(stderr, "make_norms: %s\n", optind < argc ? "too many words" : "no output is given, write -o FILE");
         return 2;
     }
-    if (!write_model(&asked, why)) {
+    if (!check_types(&asked, why) || !write_model(&asked, why)) {
         fprintf(stderr, "make_norms: %s\n", why);
         return 2;
     }

@@ -311,6 +311,17 @@ void onnx_node_input(onnx_file *file, onnx_node *node, const onnx_value *input)
     APPEND(file, node->proto.input, node->proto.n_input, text(file, input->name));
 }
 
+onnx_value onnx_node_output(onnx_file *file, onnx_node *node, size_t slot, const onnx_value *type)
+{
+    char name[2 * NAME_MAXIMUM + 16];
+    snprintf(name, sizeof name, "%s_output_%zu", node->proto.name, slot);
+    while (node->proto.n_output < slot) {
+        APPEND(file, node->proto.output, node->proto.n_output, text(file, ""));
+    }
+    APPEND(file, node->proto.output, node->proto.n_output, text(file, name));
+    return named(file, name, type);
+}
+
 static void import(onnx_file *file, const char *domain, int64_t version)
 {
     for (size_t i = 0; i < file->model->n_opset_import; i++) {

@@ -54,8 +54,9 @@ onnx_value onnx_file_scalar(onnx_file *file, int32_t dtype, double value);
 typedef struct onnx_node onnx_node;
 onnx_node *onnx_file_node(onnx_file *file, const char *kind, const onnx_value *first, const onnx_value *second,
                           const onnx_value *type, onnx_value *output);
-/* One input more; the domain, which the model then imports in version 1. */
+/* One input more; an output in a later slot, those before it omitted; the domain, which the model then imports in version 1. */
 void onnx_node_input(onnx_file *file, onnx_node *node, const onnx_value *input);
+onnx_value onnx_node_output(onnx_file *file, onnx_node *node, size_t slot, const onnx_value *type);
 void onnx_node_domain(onnx_file *file, onnx_node *node, const char *domain);
 void onnx_node_int(onnx_file *file, onnx_node *node, const char *name, int64_t value);
 void onnx_node_ints(onnx_file *file, onnx_node *node, const char *name, const int64_t *values, size_t count);

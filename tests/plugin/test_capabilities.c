@@ -9,7 +9,7 @@
 #include "plugin/rig.h"
 
 static const rmsnorm_dtype types[] = {RMSNORM_FLOAT, RMSNORM_FLOAT16, RMSNORM_BFLOAT16, RMSNORM_DOUBLE};
-static const int64_t opsets[] = {13, 17, 21, 23, 24, 25};
+static const int64_t opsets[] = {13, 17, 21, 22, 23, 24, 25};
 enum { OPSETS = sizeof opsets / sizeof opsets[0] };
 
 static const char *target; /* the file to write; NULL: compare */

@@ -666,7 +666,8 @@ static bool is_amid_additions(const random_model *m, const step *s)
             after = after && (other->op == NULL || other->inputs[j] != s->outputs[0]);
         }
     }
-    return s->op->kind == RMSNORM_RMS_NORMALIZATION && x->tensor.dtype == RMSNORM_FLOAT16 &&
+    const value *const scale = &m->values[s->inputs[1]];
+    return s->op->kind == RMSNORM_RMS_NORMALIZATION && scale->tensor.rank == 1 && x->tensor.dtype == RMSNORM_FLOAT16 &&
            y->tensor.dtype == RMSNORM_FLOAT16 && before && after;
 }
 

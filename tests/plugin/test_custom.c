@@ -538,6 +538,39 @@ static void omitted_slots_may_be_named_or_left_out(void **state)
     release(&model);
 }
 
+/* What has no shape in the model is no scalar to the node after it. */
+static void a_value_of_unknown_rank_goes_on(void **state)
+{
+    (void)state;
+    static const rig_mode modes[] = {RIG_ALONE, RIG_CUSTOM, RIG_BOTH};
+    for (size_t n = 0; n < NORMS; n++) {
+        const spelled *const s = &norms[n];
+        bytes graph = {0};
+        if (strcmp(s->domain, "com.microsoft") == 0 && !is_skip(s)) {
+            continue; /* the runtime alone has none */
+        }
+        put_spelled(&graph, s, "x", "n");
+        put_node(&graph, "MatMul", "n w", "y");
+        put_value(&graph, GRAPH_INPUT, "x", RMSNORM_FLOAT, NULL);
+        put_value(&graph, GRAPH_INPUT, "gamma", RMSNORM_FLOAT, "8");
+        put_value(&graph, GRAPH_INPUT, "w", RMSNORM_FLOAT, "8,8");
+        put_value(&graph, GRAPH_OUTPUT, "y", RMSNORM_FLOAT, NULL);
+        bytes model = finish(&graph, s->opset, 1);
+        named inputs[] = {{"x", make_tensor(RMSNORM_FLOAT, "3,8", 1)},
+                          {"gamma", make_tensor(RMSNORM_FLOAT, "8", 2)},
+                          {"w", make_tensor(RMSNORM_FLOAT, "8,8", 3)}};
+        named results[3];
+        for (size_t m = 0; m < 3; m++) {
+            results[m].name = "y";
+            run_model(modes[m], &model, inputs, 3, &results[m], 1);
+            expect_close(&results[m].tensor, &results[0].tensor, 1e-4);
+        }
+        release_results(results, 3);
+        release_results(inputs, 3);
+        release(&model);
+    }
+}
+
 /* Small nodes become the operator by an optimizer of the extended level, which has to be on. */
 static void what_the_runtime_fuses_runs_here(void **state)
 {
@@ -621,6 +654,7 @@ int main(void)
         cmocka_unit_test(norms_stand_in_loops),
         cmocka_unit_test(norms_stand_in_functions),
         cmocka_unit_test(omitted_slots_may_be_named_or_left_out),
+        cmocka_unit_test(a_value_of_unknown_rank_goes_on),
         cmocka_unit_test(what_the_runtime_fuses_runs_here),
         cmocka_unit_test(every_level_of_optimization_gives_the_same_bits),
     };

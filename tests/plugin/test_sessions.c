@@ -374,6 +374,45 @@ static void sessions_share_a_gamma(void **state)
     release(&model);
 }
 
+/* The runtime takes a caller's initializer as it is, and makes the result in the type that the model says. */
+static void a_shared_gamma_of_another_type_is_refused(void **state)
+{
+    (void)state;
+    static const rig_mode modes[] = {RIG_PROVIDER, RIG_COMPILED, RIG_CUSTOM};
+    rmsnorm_tensor gamma = make_tensor(RMSNORM_FLOAT, "8", 2), wide = make_tensor(RMSNORM_DOUBLE, "8", 3);
+    named x = {"x", make_tensor(RMSNORM_FLOAT, "2,8", 1)};
+    bytes graph = {0};
+    bytes node = begin_node("SimplifiedLayerNormalization", "", "x gamma", "y");
+    field_text(&node, NODE_NAME, "the norm");
+    field_message(&graph, GRAPH_NODE, &node);
+    put_constant(&graph, "gamma", &gamma);
+    put_value(&graph, GRAPH_INPUT, "x", RMSNORM_FLOAT, "2,8");
+    put_value(&graph, GRAPH_OUTPUT, "y", RMSNORM_FLOAT, NULL);
+    bytes model = finish(&graph, 17, 1);
+    OrtMemoryInfo *memory;
+    expect_good(ort->CreateCpuMemoryInfo(OrtDeviceAllocator, OrtMemTypeDefault, &memory));
+    expect_good(ort->CreateTensorWithDataAsOrtValue(memory, wide.data, 64, wide.dims, 1,
+                                                    ONNX_TENSOR_ELEMENT_DATA_TYPE_DOUBLE, &rig_gamma));
+    ort->ReleaseMemoryInfo(memory);
+    for (size_t m = 0; m < 3; m++) {
+        OrtSession *session = NULL;
+        named got = {.name = "y"};
+        OrtStatus *status = rig_session(modes[m], &model, NULL, &session);
+        if (status == NULL) { /* what is compiled sees it as it is run */
+            status = rig_run(session, &x, 1, &got, 1);
+            ort->ReleaseSession(session);
+        }
+        expect_status(status,
+                      "\"the norm\": SimplifiedLayerNormalization: scale is double; the model says that it is float");
+    }
+    ort->ReleaseValue(rig_gamma);
+    rig_gamma = NULL;
+    free(gamma.data);
+    free(wide.data);
+    release_results(&x, 1);
+    release(&model);
+}
+
 /* The runtime's optimizers make operators of com.microsoft in models that do not import it: QuickGelu of these two. */
 static void models_without_a_norm_load_as_before(void **state)
 {
@@ -624,6 +663,7 @@ int main(void)
         cmocka_unit_test(types_of_no_kernel_are_refused_by_name),
         cmocka_unit_test(double_statistics_are_never_written_into_float_memory),
         cmocka_unit_test(sessions_share_a_gamma),
+        cmocka_unit_test(a_shared_gamma_of_another_type_is_refused),
         cmocka_unit_test(models_without_a_norm_load_as_before),
         cmocka_unit_test(both_ways_at_once_are_taken),
         cmocka_unit_test(sessions_come_and_go),
