@@ -167,9 +167,9 @@ static void infer_shapes(const plugin_custom_op *custom, OrtShapeInferContext *c
     }
     const bool inferred =
         rmsnorm_infer(op, &attributes, inputs, op->input_count, outputs, output_count, NULL) == RMSNORM_OK;
+    /* Of others than statistics the type is said already; and a shape that is not known would be a scalar's. */
     for (size_t i = 0; inferred && i < output_count; i++) {
-        if (outputs[i]->rank >= 0 ||
-            is_statistic(op, i)) { /* the others' type is said already, and no shape would be a scalar's */
+        if (outputs[i]->rank >= 0 || is_statistic(op, i)) {
             (void)plugin_passed(api, set_output(api, context, i, outputs[i]));
         }
     }
