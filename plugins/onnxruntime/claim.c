@@ -1,7 +1,6 @@
 /* claim.c: which nodes of a graph are taken: norms as they stand, and what fuses into one by the rules of rmsnorm/rewrite.h. */
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "claim.h"
@@ -173,6 +172,31 @@ static bool has_plain_scale(const plugin_claiming *c, const rmsnorm_ir_node *nod
            scale->type.dims[0] == x->type.dims[last];
 }
 
+/* Of a node that the contract takes; NULL: there is none. */
+static const char *reason_to_leave(const plugin_claiming *c, const rmsnorm_ir_node *node, const rmsnorm_operator *op,
+                                   const rmsnorm_attributes *attributes, bool has_kernel)
+{
+    if (!has_result(node)) {
+        return "its first result is omitted";
+    }
+    if (plugin_claim_is_disabled(c, op)) {
+        return "the operator is disabled";
+    }
+    if (op->kind == RMSNORM_RMS_NORMALIZATION && has_plain_scale(c, node, attributes) &&
+        plugin_claim_is_float_around(c, node)) {
+        return PLUGIN_FLOAT_AROUND;
+    }
+    if (has_kernel) {
+        return NULL;
+    }
+    if (!may_compile(c)) {
+        return c->provider->options.compile
+                   ? "this ONNX Runtime compiles no nodes in graphs inside graphs"
+                   : "it would be compiled, and ep.context_enable wants contexts of such nodes";
+    }
+    return plugin_claim_is_wanted(c, node) ? NULL : "nothing uses its result";
+}
+
 static OrtStatus *claim_node(plugin_claiming *c, size_t index)
 {
     const rmsnorm_ir_node *const node = rmsnorm_ir_node_at(c->graph.ir, index);
@@ -197,30 +221,14 @@ static OrtStatus *claim_node(plugin_claiming *c, size_t index)
     if (why != NULL) {
         return refuse_node(c, node, kernel, why);
     }
-    if (!has_result(node)) {
-        plugin_claim_tell(c, "rmsnorm: leaves %s \"%s\": its first result is omitted", op->name, node->name);
-        return NULL;
-    }
-    if (plugin_claim_is_disabled(c, op)) {
-        plugin_claim_tell(c, "rmsnorm: leaves %s \"%s\": the operator is disabled", op->name, node->name);
-        return NULL;
-    }
-    if (op->kind == RMSNORM_RMS_NORMALIZATION && has_plain_scale(c, node, &attributes) &&
-        plugin_claim_is_float_around(c, node)) {
-        plugin_claim_tell(c, "rmsnorm: leaves %s \"%s\": " PLUGIN_FLOAT_AROUND, op->name, node->name);
+    const char *const left = reason_to_leave(c, node, op, &attributes, kernel != NULL);
+    if (left != NULL) {
+        plugin_claim_tell(c, "rmsnorm: leaves %s \"%s\": %s", op->name, node->name, left);
         return NULL;
     }
     if (kernel != NULL) {
         plugin_claim_tell(c, "rmsnorm: claims %s \"%s\"", op->name, node->name);
         return api->EpGraphSupportInfo_AddSingleNode(c->support, original);
-    }
-    if (!plugin_claim_is_wanted(c, node) || !may_compile(c)) {
-        plugin_claim_tell(c, "rmsnorm: leaves %s \"%s\": %s", op->name, node->name,
-                          may_compile(c) ? "nothing uses its result"
-                          : !c->provider->options.compile
-                              ? "it would be compiled, and ep.context_enable wants contexts of such nodes"
-                              : "this ONNX Runtime compiles no nodes in graphs inside graphs");
-        return NULL;
     }
     PLUGIN_TRY(plugin_claim_add_plan(c, node, node->name, op, &attributes));
     plugin_claim_tell(c, "rmsnorm: claims %s \"%s\", compiled", op->name, node->name);

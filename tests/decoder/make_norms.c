@@ -4,7 +4,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "decoder/onnx_file.h"
 
@@ -58,10 +57,7 @@ static bool read_number(const char **text, int64_t most, int64_t *number)
 
 static bool set_op(const char *value, request *asked)
 {
-    asked->op = NULL;
-    for (size_t i = 0; asked->op == NULL && rmsnorm_operator_at(i) != NULL; i++) {
-        asked->op = strcmp(rmsnorm_operator_at(i)->name, value) == 0 ? rmsnorm_operator_at(i) : NULL;
-    }
+    asked->op = rmsnorm_operator_parse(value);
     return asked->op != NULL ||
            refuse("op", value, "are SimplifiedLayerNormalization, SkipSimplifiedLayerNormalization, RMSNormalization");
 }
